@@ -156,6 +156,14 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
         ],
     ),
     ("check", 11, &["release", "scenario", "sim", "cluster", "client", "viewer", "journal", "yaml", "meta", "ambient"]),
+    (
+        "control",
+        12,
+        &[
+            "handover", "meta", "ambient", "journal", "viewer", "store", "schema", "registry", "client", "cluster",
+            "sim", "scenario",
+        ],
+    ),
     ("coracle", 12, ANYTHING_BELOW),
     ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
     ("cli", 13, ANYTHING_BELOW),

@@ -1,4 +1,7 @@
 use anyhow::{Context, Result};
+use coracle_ambient::{Ambient, Panics};
+
+use crate::output::note;
 
 /// The stack size of a thread: several times what the deepest accepted objects need.
 const STACK_BYTES: usize = 16 << 20;
@@ -11,4 +14,9 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .thread_stack_size(STACK_BYTES)
         .build()
         .context("cannot start the runtime")
+}
+
+/// The environment of a server. A part that panics is reported and restarted, while the others continue.
+pub(crate) fn server_ambient() -> Ambient {
+    Ambient { panics: Panics::survived(|report| note!("coracle: {report}")), ..Ambient::system() }
 }

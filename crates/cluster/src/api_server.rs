@@ -87,11 +87,7 @@ impl ApiServer {
         let ambient = ambient.split("apiserver");
         // Before the revision counts: a kept store has tokens that this key signed.
         let issuer = issuer(options, &ambient)?;
-        let revision = match kept.revision {
-            Some(revision) => revision,
-            None => store.status().await?.revision,
-        };
-        let (ambient, kept) = (after_revision(ambient, revision), kept.objects);
+        let (ambient, kept) = (after_revision(ambient, kept.revision(&*store).await?), kept.objects);
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
         let limits = limits(options, &issuer);
@@ -395,6 +391,16 @@ pub(crate) struct Kept<'a> {
     pub(crate) objects: Option<&'a Arc<DefaultObjects>>,
     /// The revision of which its state is, if that is not its newest one.
     pub(crate) revision: Option<Revision>,
+}
+
+impl Kept<'_> {
+    /// The revision of which the state of `store` is.
+    async fn revision(&self, store: &dyn Store) -> Result<Revision, Error> {
+        match self.revision {
+            Some(revision) => Ok(revision),
+            None => Ok(store.status().await?.revision),
+        }
+    }
 }
 
 /// The randomness of an API server that starts with this store. With the same seed and a store that earlier servers

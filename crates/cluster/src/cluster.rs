@@ -91,9 +91,7 @@ impl Cluster {
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
-        let kept = builder.kept_store.take();
-        let revision = kept.as_ref().and_then(|kept| kept.revision);
-        let kept = kept.and_then(|kept| kept.bootstrapped);
+        let (kept, revision) = builder.kept_store.take().map_or((None, None), KeptStore::into_parts);
         let api_server = ApiServer::start_among(
             tasks.clone(),
             &builder.api_server,

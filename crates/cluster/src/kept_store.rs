@@ -25,6 +25,11 @@ impl std::fmt::Debug for KeptStore {
 }
 
 impl KeptStore {
+    /// Its default objects, and the revision of which its content is.
+    pub(crate) fn into_parts(self) -> (Option<Bootstrapped>, Option<Revision>) {
+        (self.bootstrapped, self.revision)
+    }
+
     /// The content at a revision; leases have their full time again.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionResource, ResourcePath};
 use coracle_registry::{Attributes, User};
 use http::Method;
 
-use crate::api::{PREFIX, parts};
+use crate::paths::{PREFIX, parts};
 
 /// The group of the resources that stand for what a control endpoint does.
 const GROUP: &str = "coracle.dev";

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use coracle_sim::{Pace, Running, SteppedClock};
+use coracle_sim::{Pace, RunningClock, SteppedClock};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
@@ -91,7 +91,7 @@ impl ClusterTime {
     }
 
     /// Lets a stepped clock advance while the guard exists.
-    pub(crate) fn running(&self) -> Option<Running> {
+    pub(crate) fn running(&self) -> Option<RunningClock> {
         self.stepped_clock().map(SteppedClock::run)
     }
 

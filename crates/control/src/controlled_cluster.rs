@@ -7,17 +7,17 @@ use coracle_ambient::{Ambient, Panics, Timestamp};
 use coracle_cluster::{Cluster, PathService, Transport};
 use coracle_journal::{Header, Recorder};
 use coracle_sim::{NotSettled, Settle, Settled, settle};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::access::coracle_dev;
 use crate::generation::{Generation, GenerationLog};
 use crate::slot::{self, Slot};
-use crate::snapshots::{START, Snapshot, Snapshots};
-use crate::start::{ForkListener, Launcher, Listening, Start};
-use crate::{ClusterTime, Error, api};
+use crate::snapshots::{ClusterSnapshot, START, Snapshots};
+use crate::start::{Launcher, Listening, Start};
+use crate::{ClusterTime, Error};
 
 /// The entries of the event log of a fork that are kept in memory.
 const FORK_ENTRIES: usize = 100_000;
@@ -28,7 +28,7 @@ const LOOKS: usize = 1000;
 
 /// A running cluster that is controlled from outside: its clock advances, it is reset to a snapshot, and it is forked.
 ///
-/// Clones are the same cluster. Its API is [`Self::transport`].
+/// Clones are the same cluster. Its API is [`transport`](crate::transport).
 #[derive(Clone)]
 pub struct ControlledCluster {
     shared: Arc<Shared>,
@@ -60,8 +60,11 @@ pub struct Fork {
     described: Value,
 }
 
+/// Opens a listener for the API of a fork.
+pub type ForkListener = Arc<dyn Fn(ControlledCluster) -> BoxFuture<'static, Result<Listening, Error>> + Send + Sync>;
+
 /// The options of a controlled cluster.
-pub struct Options {
+pub struct ControlOptions {
     /// The time of the cluster.
     pub time: ClusterTime,
     /// Starts the cluster, and starts it again.
@@ -77,7 +80,7 @@ pub struct Options {
     /// When its clock starts; `None` for the machine's time.
     pub starts_at: Option<Timestamp>,
     /// The state in which it starts; `None` for a new cluster.
-    pub state: Option<Snapshot>,
+    pub state: Option<ClusterSnapshot>,
 }
 
 impl ControlledCluster {
@@ -85,8 +88,8 @@ impl ControlledCluster {
     ///
     /// # Errors
     /// If the cluster does not start.
-    pub async fn start(options: Options) -> Result<Self, Error> {
-        let Options { time, launcher, listener, log, panics, seed, starts_at, state } = options;
+    pub async fn start(options: ControlOptions) -> Result<Self, Error> {
+        let ControlOptions { time, launcher, listener, log, panics, seed, starts_at, state } = options;
         let shared = Shared {
             slot: Arc::default(),
             time,
@@ -125,20 +128,14 @@ impl ControlledCluster {
         &self.shared.time
     }
 
-    /// The API of the cluster, with the paths of the control endpoint, across resets.
-    pub fn transport(&self) -> Transport {
-        let controlled = self.clone();
-        let service = PathService::new(move |asked| {
-            let controlled = controlled.clone();
-            // What is asked is done to its end, in the machine's time, even if its cluster ends meanwhile.
-            let network = controlled.shared.network.clone();
-            async move {
-                let answer = network.spawn(async move { api::answer(&controlled, asked).await });
-                answer.await.unwrap_or_else(|error| Err(coracle_meta::Status::internal(error)))
-            }
-        });
-        let (slot, time) = (Arc::clone(&self.shared.slot), self.shared.time.clone());
-        slot::transport(slot, time, api::is_path, service.authorized_as(coracle_dev))
+    /// The API of whichever generation runs. `control` serves the paths for which `is_control` holds.
+    pub(crate) fn transport(&self, is_control: fn(&str) -> bool, control: PathService) -> Transport {
+        slot::transport(Arc::clone(&self.shared.slot), self.shared.time.clone(), is_control, control)
+    }
+
+    /// The runtime of the sockets, in the machine's time.
+    pub(crate) fn network(&self) -> &Handle {
+        &self.shared.network
     }
 
     /// Runs `work` on the runtime of the cluster.
@@ -225,7 +222,7 @@ impl ControlledCluster {
     ///
     /// # Errors
     /// If the store is not in memory, or there is no cluster.
-    pub async fn snapshot(&self, name: &str) -> Result<Snapshot, Error> {
+    pub async fn snapshot(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let _turn = self.shared.turn.lock().await;
         let snapshot = self.take_snapshot().await?;
         self.shared.snapshots.set(name, snapshot.clone());
@@ -233,12 +230,12 @@ impl ControlledCluster {
     }
 
     /// The store first, then the nodes: a node's state is then never older than the API's view of it.
-    async fn take_snapshot(&self) -> Result<Snapshot, Error> {
+    async fn take_snapshot(&self) -> Result<ClusterSnapshot, Error> {
         let taken = self.with(|generation| async move {
             let cluster = &generation.cluster;
             let kept = cluster.keep_store()?.after(0);
             let revision = revision(cluster).await;
-            Ok(Snapshot { kept, nodes: cluster.kubelet().save(), revision, at: cluster.ambient().clock.now() })
+            Ok(ClusterSnapshot { kept, nodes: cluster.kubelet().save(), revision, at: cluster.ambient().clock.now() })
         });
         taken.await?
     }
@@ -248,7 +245,7 @@ impl ControlledCluster {
     ///
     /// # Errors
     /// If there is no such snapshot, or the cluster does not start.
-    pub async fn reset(&self, name: &str) -> Result<Snapshot, Error> {
+    pub async fn reset(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let _turn = self.shared.turn.lock().await;
         let snapshot = self.shared.snapshots.get(name)?;
         let old = self.shared.slot.take();
@@ -262,7 +259,7 @@ impl ControlledCluster {
             }
             None => 0,
         };
-        let state = Snapshot { kept: snapshot.kept.after(ended), ..snapshot };
+        let state = ClusterSnapshot { kept: snapshot.kept.after(ended), ..snapshot };
         let at = self.shared.time.stepped_clock().map(|_| state.at);
         let generation = self.launch(Some(state), at).await?;
         // What the components do at their start is done before a request of a client, so that a seed gives one run.
@@ -272,11 +269,11 @@ impl ControlledCluster {
         self.shared.slot.set(generation);
         self.shared.time.spawn(async move { drop(old) });
         let at = self.shared.time.run(async move { at.now() }).await?;
-        Ok(Snapshot { revision, at, ..self.shared.snapshots.get(name)? })
+        Ok(ClusterSnapshot { revision, at, ..self.shared.snapshots.get(name)? })
     }
 
     /// Starts a generation. Its ambient belongs to the runtime of the cluster, because its clock does.
-    async fn launch(&self, state: Option<Snapshot>, at: Option<Timestamp>) -> Result<Arc<Generation>, Error> {
+    async fn launch(&self, state: Option<ClusterSnapshot>, at: Option<Timestamp>) -> Result<Arc<Generation>, Error> {
         let shared = &self.shared;
         let (recorder, header) = shared.log.clone();
         let log = GenerationLog { begins: recorder.last(), recorder: recorder.clone(), header };
@@ -303,14 +300,14 @@ impl ControlledCluster {
                 let generation = self.generation()?;
                 let kept = generation.cluster.keep_store()?.at(revision)?;
                 // The state of nodes has no history: they find the pods of the revision as after a crash.
-                Snapshot { kept, nodes: coracle_cluster::SavedNodes::default(), revision, at: self.now().await? }
+                ClusterSnapshot { kept, nodes: coracle_cluster::SavedNodes::default(), revision, at: self.now().await? }
             }
         };
         let revision = state.revision;
         let name = format!("fork-{}", self.shared.forked.fetch_add(1, Ordering::Relaxed) + 1);
         let (recorder, header) = &self.shared.log;
         let recorder = if recorder.is_on() { Recorder::ring(FORK_ENTRIES) } else { Recorder::off() };
-        let options = Options {
+        let options = ControlOptions {
             time: self.shared.time.another()?,
             launcher: Arc::clone(&self.shared.launcher),
             listener: Arc::clone(&self.shared.listener),
@@ -321,7 +318,7 @@ impl ControlledCluster {
             state: Some(state),
         };
         let cluster = Box::pin(Self::start(options)).await?;
-        let Listening { address, kubeconfig, serving } = (self.shared.listener)(cluster.transport()).await?;
+        let Listening { address, kubeconfig, serving } = (self.shared.listener)(cluster.clone()).await?;
         let described = json!({
             "name": name, "server": format!("https://{address}"), "kubeconfig": kubeconfig, "revision": revision,
         });
@@ -341,7 +338,7 @@ impl ControlledCluster {
     /// Stops a fork.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If no fork has this name.
     pub async fn end_fork(&self, name: &str) -> Result<Value, Error> {
         let removed = {
             let mut forks = self.shared.forks.lock();

@@ -12,7 +12,7 @@ pub(crate) const START: &str = "start";
 
 /// The state of a cluster in memory: its store without history, and its nodes.
 #[derive(Clone)]
-pub struct Snapshot {
+pub struct ClusterSnapshot {
     pub(crate) kept: KeptStore,
     pub(crate) nodes: SavedNodes,
     /// The revision of the store.
@@ -21,7 +21,7 @@ pub struct Snapshot {
     pub at: Timestamp,
 }
 
-impl Snapshot {
+impl ClusterSnapshot {
     pub(crate) fn to_json(&self, name: &str) -> Value {
         json!({"name": name, "revision": self.revision, "at": self.at.to_string()})
     }
@@ -29,19 +29,19 @@ impl Snapshot {
 
 /// Snapshots by their names.
 #[derive(Default)]
-pub(crate) struct Snapshots(Mutex<BTreeMap<String, Snapshot>>);
+pub(crate) struct Snapshots(Mutex<BTreeMap<String, ClusterSnapshot>>);
 
 impl Snapshots {
-    pub(crate) fn set(&self, name: &str, snapshot: Snapshot) {
+    pub(crate) fn set(&self, name: &str, snapshot: ClusterSnapshot) {
         self.0.lock().insert(name.to_owned(), snapshot);
     }
 
-    pub(crate) fn get(&self, name: &str) -> Result<Snapshot, Error> {
+    pub(crate) fn get(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let snapshots = self.0.lock();
         snapshots.get(name).cloned().ok_or_else(|| not_found(name, &snapshots))
     }
 
-    pub(crate) fn remove(&self, name: &str) -> Result<Snapshot, Error> {
+    pub(crate) fn remove(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let mut snapshots = self.0.lock();
         snapshots.remove(name).ok_or_else(|| not_found(name, &snapshots))
     }
@@ -53,7 +53,7 @@ impl Snapshots {
     }
 }
 
-fn not_found(name: &str, snapshots: &BTreeMap<String, Snapshot>) -> Error {
+fn not_found(name: &str, snapshots: &BTreeMap<String, ClusterSnapshot>) -> Error {
     let there: Vec<&str> = snapshots.keys().map(String::as_str).collect();
     Error::NotFound { kind: "snapshot", name: name.to_owned(), there: there.join(", ") }
 }

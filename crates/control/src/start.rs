@@ -36,10 +36,6 @@ pub struct Started {
 /// Starts clusters with the options of a server. It is called on the runtime of the cluster.
 pub type Launcher = Arc<dyn Fn(Start) -> BoxFuture<'static, Result<Started, Error>> + Send + Sync>;
 
-/// Opens a listener for a fork with this API, which it serves until the returned future is dropped. Returns the address,
-/// and the text of a kubeconfig.
-pub type ForkListener = Arc<dyn Fn(Transport) -> BoxFuture<'static, Result<Listening, Error>> + Send + Sync>;
-
 /// A listener of a fork.
 pub struct Listening {
     /// Its address.

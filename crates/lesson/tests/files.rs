@@ -69,7 +69,7 @@ fn errors_of_a_lesson_have_their_place_and_the_expectation() {
 
 /// What is said of the lesson about two releases when a part of it is another.
 fn refusal_of_releases(part: &str, other: &str) -> String {
-    let lesson = include_str!("../../../lessons/expectations-expire.yaml");
+    let lesson = include_str!("../lessons/expectations-expire.yaml");
     assert!(lesson.contains(part), "{part}");
     match read::parse(Path::new("a.yaml"), &lesson.replacen(part, other, 1), &no_file) {
         Err(problem) => problem.to_string(),
@@ -105,7 +105,7 @@ fn a_contrast_is_a_scenario_or_the_run_in_another_known_release() {
 
 #[test]
 fn an_event_that_is_not_the_first_that_differs_is_not_found() {
-    let lesson = include_str!("../../../lessons/expectations-expire.yaml");
+    let lesson = include_str!("../lessons/expectations-expire.yaml");
     let text = lesson.replacen(
         "name: created\n    at: {stage: sync.end,",
         "name: created\n    at: {differs: true, stage: sync.end,",

@@ -50,7 +50,7 @@ pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle, settle_work};
 pub use starting_objects::StartingObjects;
-pub use stepped_clock::{Hold, Pace, Running, SteppedClock};
+pub use stepped_clock::{Hold, Pace, RunningClock, SteppedClock};
 pub use until::{NotMet, until};
 pub use wire::{
     Asked, Effect, LastSent, Leg, Moment, Observer, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire,

@@ -17,7 +17,7 @@ const STACK_BYTES: usize = 16 << 20;
 /// How a clock that is not the machine's advances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// It stands still, except while a [`Running`] exists.
+    /// It stands still, except while a [`RunningClock`] exists.
     Stepped,
     /// It advances this many times as fast as the machine's clock.
     Scaled(f64),
@@ -26,11 +26,11 @@ pub enum Pace {
 /// A runtime on a thread of its own whose clock others advance: for a cluster whose clients are in other processes.
 ///
 /// ```text
-/// Running (a caller advances)  --\
+/// RunningClock (a caller advances)  --\
 /// Hold (a call to another process) --> Brake --inhibits--> the paused clock of tokio --> timers, in their order
 /// touch (a client may react)   --/
 /// ```
-/// The clock advances only while a [`Running`] exists, no [`Hold`] exists, and no client was touched a moment ago. It
+/// The clock advances only while a [`RunningClock`] exists, no [`Hold`] exists, and no client was touched a moment ago. It
 /// jumps from timer to timer, and only when all tasks of the runtime are idle. Clones are the same clock. The runtime
 /// ends with [`Self::end`], or with the last clone.
 #[derive(Clone)]
@@ -140,9 +140,9 @@ fn real_now() -> RealInstant {
 /// The clock advances while it exists.
 #[derive(Debug)]
 #[must_use = "the clock advances only while it exists"]
-pub struct Running(SteppedClock);
+pub struct RunningClock(SteppedClock);
 
-impl Drop for Running {
+impl Drop for RunningClock {
     fn drop(&mut self) {
         self.0.brake.change(|state| state.running -= 1);
     }
@@ -194,9 +194,9 @@ impl SteppedClock {
     }
 
     /// Lets the clock advance.
-    pub fn run(&self) -> Running {
+    pub fn run(&self) -> RunningClock {
         self.brake.change(|state| state.running += 1);
-        Running(self.clone())
+        RunningClock(self.clone())
     }
 
     /// Keeps the clock from advancing, because another process works.

@@ -12,12 +12,13 @@ use crate::commands::audit_flags::close;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
-use crate::commands::up::{run_on_worker, server_ambient, service_account_key};
+use crate::commands::up::{run_on_worker, service_account_key};
 use crate::exit;
 use crate::faults_api::{cause, read_faults};
 use crate::flags::headings::STORE;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
+use crate::runtime::server_ambient;
 use crate::state::ignore_in_git;
 
 /// Runs an API server alone.

@@ -17,7 +17,7 @@ use coracle_secure_serving::MetricsListener;
 
 use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::scheduler_configuration;
-use crate::commands::up::{server_ambient, unreadable};
+use crate::commands::up::unreadable;
 use crate::exit;
 use crate::flags::controller_manager::ControllerFlags;
 use crate::flags::election::Election;
@@ -26,6 +26,7 @@ use crate::flags::unused::Given;
 use crate::interrupt::interrupted;
 use crate::kubeconfig_file::{read, refused};
 use crate::runtime::runtime;
+use crate::runtime::server_ambient;
 
 /// Runs the controllers alone.
 #[derive(Debug, Args)]

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::env::StateArgs;
 use super::learn::hint;
-use super::up::{RunningCluster, Up, server_ambient};
+use super::up::{RunningCluster, Up};
 use crate::cluster_api::get;
 use crate::exercise_api::{self, PATH, RunningExercise};
 use crate::exit;
@@ -24,7 +24,7 @@ use crate::interrupt::interrupted;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, address};
 use crate::progress::Progress;
-use crate::runtime::runtime;
+use crate::runtime::{runtime, server_ambient};
 use crate::snapshot_api::SnapshotApi;
 use crate::state::StateFolder;
 use crate::terminal::plain;

@@ -20,7 +20,7 @@ use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::service_account_flags::ServiceAccountFlags;
-use crate::commands::up::{run_on_worker, server_ambient};
+use crate::commands::up::run_on_worker;
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
 use crate::flags::api_server_unused::ApiServerUnused;
@@ -31,6 +31,7 @@ use crate::flags::unused::Given;
 use crate::flags::values::cidrs;
 use crate::interrupt::interrupted_or_orphaned;
 use crate::output::note;
+use crate::runtime::server_ambient;
 
 /// Coracle's API server as a replacement of kube-apiserver in test environments such as envtest.
 ///

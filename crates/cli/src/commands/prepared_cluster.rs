@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use coracle_cluster::{Audit, Builder, Cluster, RealTime, User};
 use coracle_control::{
-    ClusterTime, ControlledCluster, Error, ForkListener, Launcher, Listening, Options, Start, Started,
+    ClusterTime, ControlOptions, ControlledCluster, Error, ForkListener, Launcher, Listening, Start, Started,
 };
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_pki::{Credential, kubeconfig};
@@ -22,6 +22,7 @@ use crate::faults_api::cause;
 use crate::output::note;
 use crate::readiness::Readiness;
 use crate::readiness_api::{ReadinessApi, WAITS};
+use crate::runtime::server_ambient;
 use crate::simulated::simulated_nodes;
 use crate::snapshot_api::SnapshotApi;
 use crate::state::{self, StateFolder};
@@ -65,12 +66,17 @@ pub(super) struct Around {
 
 impl PreparedCluster {
     /// The options of a cluster that is controlled from outside.
-    pub(super) fn controlled(self, folder: &StateFolder, time: ClusterTime, seed: Option<u64>) -> (Options, Around) {
+    pub(super) fn controlled(
+        self,
+        folder: &StateFolder,
+        time: ClusterTime,
+        seed: Option<u64>,
+    ) -> (ControlOptions, Around) {
         let Self { builder, log, faults, serving, token, page, named, audit, claim, tasks } = self;
         let listener = listener(&serving, token);
         let launcher = launcher(builder, faults, folder.clone());
-        let panics = super::up::server_ambient().panics;
-        let options = Options { time, launcher, listener, log, panics, seed, starts_at: None, state: None };
+        let panics = server_ambient().panics;
+        let options = ControlOptions { time, launcher, listener, log, panics, seed, starts_at: None, state: None };
         (options, Around { serving, page, named, audit, claim, tasks })
     }
 }
@@ -122,7 +128,8 @@ fn listener(serving: &SecureServing, token: String) -> ForkListener {
     let (certificates, oldest_tls) = serving.certificates.clone();
     let (authority, mut address) = (serving.authority.certificate().to_owned(), serving.listener.address());
     address.set_port(0);
-    Arc::new(move |front| {
+    Arc::new(move |fork| {
+        let front = coracle_control::transport(&fork);
         let (certificates, token, authority) = (certificates.clone(), token.clone(), authority.clone());
         Box::pin(async move {
             let listener = Listener::bind(address, certificates, oldest_tls).await;

@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 use crate::commands::store::etcd_flags::EtcdFlags;
 use crate::commands::store::maintenance::Maintenance;
 use crate::commands::store::top::Top;
-use crate::commands::up::server_ambient;
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::output::out;
 use crate::runtime::runtime;
+use crate::runtime::server_ambient;
 
 /// Runs the store alone, or maintains its data. The flags are etcd's.
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_ambient::{Ambient, Panics};
+use coracle_ambient::Ambient;
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::stages::{Stage, read_stages};
 use coracle_cluster::{ApiServerOptions, Builder, Cluster, SavedNodes, StoreSpec, controllers};
@@ -224,7 +224,7 @@ impl Up {
         let greeting =
             self.greeting(&folder, &GreetingFacts { known, release, limits, more, page, url: serving.url() });
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
-        let served = tokio::spawn(serving.listener.serve(controlled.transport(), {
+        let served = tokio::spawn(serving.listener.serve(coracle_control::transport(&controlled), {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
@@ -518,11 +518,6 @@ fn images(path: &Path) -> Result<Images> {
 /// An invalid file in a flag is a usage error.
 pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
-}
-
-/// The environment of a server. A part that panics is reported and restarted, while the others continue.
-pub(crate) fn server_ambient() -> Ambient {
-    Ambient { panics: Panics::survived(|report| note!("coracle: {report}")), ..Ambient::system() }
 }
 
 /// Runs a server as a task on a runtime of its own. The tasks that it wakes while it starts run next on the same

@@ -8,6 +8,7 @@ use http_body_util::Full;
 use serde_json::Value;
 
 use crate::ControlledCluster;
+use crate::paths::parts;
 
 /// A future of a response.
 pub(super) type Answer = BoxFuture<'static, Result<Response<Body>, Status>>;
@@ -50,7 +51,7 @@ impl Endpoint {
 
     /// Whether its path begins with this part.
     pub(super) fn begins(&self, part: &str) -> bool {
-        super::parts(self.path).0 == part
+        parts(self.path).0 == part
     }
 
     /// Whether a path below the prefix is its own.

@@ -2,9 +2,10 @@ use coracle_cluster::PathRequest;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::ENDPOINTS;
 use super::endpoint::{self, Answer, Endpoint};
-use super::{ENDPOINTS, PREFIX};
 use crate::ControlledCluster;
+use crate::paths::PREFIX;
 
 pub(super) const INDEX: Endpoint = Endpoint::new("get", "", "What this server is", index);
 pub(super) const OPENAPI: Endpoint = Endpoint::new("get", "openapi.json", "This document", openapi);

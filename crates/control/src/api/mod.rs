@@ -11,7 +11,7 @@ mod reset;
 mod settle;
 mod snapshots;
 
-use coracle_cluster::{Body, PathRequest};
+use coracle_cluster::{Body, PathRequest, PathService, Transport};
 use coracle_meta::Status;
 use http::Response;
 use serde::de::DeserializeOwned;
@@ -21,9 +21,8 @@ pub use endpoint::json;
 pub use faults::{FAULTS_BODY, FAULTS_PATH, faults_in_front_of};
 
 use crate::ControlledCluster;
-
-/// The beginning of all paths of the control endpoint.
-pub const PREFIX: &str = "/coracle/v1";
+use crate::access::coracle_dev;
+use crate::paths::{PREFIX, parts};
 
 /// All endpoints, in the order of the OpenAPI document.
 const ENDPOINTS: [&Endpoint; 21] = [
@@ -51,20 +50,29 @@ const ENDPOINTS: [&Endpoint; 21] = [
 ];
 
 /// Whether the control endpoint serves a path.
-pub(crate) fn is_path(path: &str) -> bool {
+fn is_path(path: &str) -> bool {
     let rest = path.strip_prefix(PREFIX);
     // The rest are paths of the program.
     rest.is_some_and(|rest| rest.is_empty() || ENDPOINTS.iter().any(|endpoint| endpoint.begins(parts(rest).0)))
 }
 
-/// The first part of a path below [`PREFIX`], and the rest.
-pub(crate) fn parts(path: &str) -> (&str, &str) {
-    let path = path.trim_matches('/');
-    path.split_once('/').unwrap_or((path, ""))
+/// The API of a cluster, with the paths of the control endpoint, across resets.
+pub fn transport(controlled: &ControlledCluster) -> Transport {
+    let answering = controlled.clone();
+    let service = PathService::new(move |asked| {
+        let controlled = answering.clone();
+        // What is asked is done to its end, in the machine's time, even if its cluster ends meanwhile.
+        let network = controlled.network().clone();
+        async move {
+            let answer = network.spawn(async move { answer(&controlled, asked).await });
+            answer.await.unwrap_or_else(|error| Err(Status::internal(error)))
+        }
+    });
+    controlled.transport(is_path, service.authorized_as(coracle_dev))
 }
 
 /// Answers a request that is authorized.
-pub(crate) async fn answer(controlled: &ControlledCluster, asked: PathRequest) -> Result<Response<Body>, Status> {
+async fn answer(controlled: &ControlledCluster, asked: PathRequest) -> Result<Response<Body>, Status> {
     let path = asked.path.strip_prefix(PREFIX).unwrap_or_default().trim_matches('/').to_owned();
     let matching: Vec<_> = ENDPOINTS.iter().filter(|endpoint| endpoint.matches(&path)).collect();
     match matching.iter().find(|endpoint| endpoint.method() == asked.method) {

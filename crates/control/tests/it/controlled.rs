@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_ambient::Panics;
 use coracle_cluster::{Body, Cluster, Transport, User, boxed};
 use coracle_control::{
-    ClusterTime, ControlledCluster, Error, ForkListener, Launcher, Listening, Options, Start, Started,
+    ClusterTime, ControlOptions, ControlledCluster, Error, ForkListener, Launcher, Listening, Start, Started,
 };
 use coracle_journal::{Header, Recorder};
 use coracle_scenario::RunningFaults;
@@ -27,7 +27,7 @@ impl Stepped {
     pub(crate) async fn start() -> Self {
         let starts = Arc::new(Semaphore::new(1000));
         let forked = Arc::<Mutex<Vec<Transport>>>::default();
-        let options = Options {
+        let options = ControlOptions {
             time: ClusterTime::stepped().unwrap(),
             launcher: launcher(Arc::clone(&starts)),
             listener: listener(Arc::clone(&forked)),
@@ -42,8 +42,12 @@ impl Stepped {
         Self { controlled, starts, forked }
     }
 
+    pub(crate) fn api(&self) -> Transport {
+        coracle_control::transport(&self.controlled)
+    }
+
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Value) -> (u16, Value) {
-        ask_as(&self.controlled.transport(), admin(), method, path, body).await
+        ask_as(&self.api(), admin(), method, path, body).await
     }
 }
 
@@ -72,8 +76,8 @@ fn launcher(starts: Arc<Semaphore>) -> Launcher {
 }
 
 fn listener(forked: Arc<Mutex<Vec<Transport>>>) -> ForkListener {
-    Arc::new(move |front| {
-        forked.lock().push(front);
+    Arc::new(move |fork| {
+        forked.lock().push(coracle_control::transport(&fork));
         Box::pin(async {
             let address = "127.0.0.1:1".parse().expect("an address");
             Ok(Listening { address, kubeconfig: "none".to_owned(), serving: Box::pin(std::future::pending()) })

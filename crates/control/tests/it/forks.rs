@@ -8,7 +8,7 @@ const FORKS: &str = "/coracle/v1/forks";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_continues_alone_with_its_own_clock() {
     let stepped = Stepped::start().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     stepped.ask(Method::POST, DEPLOYMENTS, web()).await;
     stepped.ask(Method::POST, "/coracle/v1/settle", Value::Null).await;
     let (code, fork) = stepped.ask(Method::POST, FORKS, Value::Null).await;

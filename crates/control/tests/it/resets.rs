@@ -18,7 +18,7 @@ async fn with_pods() -> Stepped {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_brings_back_what_was_deleted_and_the_time() {
     let stepped = with_pods().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     let (kept, then) = (pods(&api).await, stepped.controlled.now().await.unwrap());
     stepped.ask(Method::DELETE, &format!("{DEPLOYMENTS}/web"), Value::Null).await;
     stepped.ask(Method::POST, SETTLE, Value::Null).await;
@@ -41,7 +41,7 @@ async fn a_reset_brings_back_what_was_deleted_and_the_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_work_after_each_reset_gives_the_same_names() {
     let stepped = Stepped::start().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     let mut runs = Vec::new();
     for _ in 0..2 {
         stepped.ask(Method::POST, RESET, Value::Null).await;
@@ -57,7 +57,7 @@ async fn the_same_work_after_each_reset_gives_the_same_names() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_from_before_a_reset_ends_and_its_revision_is_gone() {
     let stepped = with_pods().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     let (_, list) = ask_as(&api, admin(), Method::GET, PODS, Value::Null).await;
     let seen = list["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     let watch = format!("{PODS}?watch=true&resourceVersion={seen}");
@@ -83,7 +83,7 @@ async fn a_watch_from_before_a_reset_ends_and_its_revision_is_gone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_during_a_reset_get_503_with_the_advice_to_try_again() {
     let stepped = with_pods().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     // The next start waits until a permit is there.
     let permits = stepped.starts.available_permits();
     stepped.starts.acquire_many(u32::try_from(permits).unwrap()).await.unwrap().forget();

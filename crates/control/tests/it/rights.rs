@@ -7,7 +7,7 @@ use crate::controlled::{Stepped, ask_as};
 #[tokio::test(flavor = "multi_thread")]
 async fn each_request_needs_its_verb_in_the_group_of_coracle() {
     let stepped = Stepped::start().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     let jane = || User::new("jane", ["system:authenticated"]);
     let paths = [
         (Method::GET, "/coracle/v1"),

@@ -8,7 +8,7 @@ const ADVANCE: &str = "/coracle/v1/clock/advance";
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_start_only_when_the_clock_advances() {
     let stepped = Stepped::start().await;
-    let api = stepped.controlled.transport();
+    let api = stepped.api();
     let (_, before) = stepped.ask(Method::GET, "/coracle/v1/clock", Value::Null).await;
     stepped.ask(Method::POST, DEPLOYMENTS, web()).await;
     let until = json!({"object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"app": "web"}}}});
@@ -44,7 +44,7 @@ async fn a_settled_cluster_has_running_pods_and_its_log_says_why() {
     stepped.ask(Method::POST, DEPLOYMENTS, web()).await;
     let (_, settled) = stepped.ask(Method::POST, "/coracle/v1/settle", Value::Null).await;
     assert_eq!(settled["settled"], true, "{settled}");
-    let found = pods(&stepped.controlled.transport()).await;
+    let found = pods(&stepped.api()).await;
     assert!(found.len() == 3 && found.iter().all(|(_, phase)| phase == "Running"), "{found:?}");
     let about = format!("/coracle/v1/why?about=pod/default/{}", found[0].0);
     let (code, why) = stepped.ask(Method::GET, &about, Value::Null).await;
