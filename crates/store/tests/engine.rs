@@ -191,6 +191,32 @@ async fn a_fork_starts_with_the_store_of_its_revision_and_is_independent() {
 }
 
 #[tokio::test]
+async fn a_fork_after_a_revision_has_the_state_and_no_watch_continues_from_before() {
+    let store = engine();
+    put(&store, "a", "1").await;
+    put(&store, "a", "2").await;
+    put(&store, "b", "1").await;
+    write(&store, vec![Operation::delete("b")]).await.unwrap();
+    let (before, seen) = (store.status().await.unwrap(), 40);
+    let fork = store.fork_after(seen, Options::new(Ambient::seeded(2), Recorder::off()));
+    assert_eq!(keys_at(&fork, ALL, 0).await.unwrap(), ["a"]);
+    let status = fork.status().await.unwrap();
+    assert!(status.revision > seen && status.compacted == status.revision, "{status:?}");
+    assert!(status.size_bytes < before.size_bytes, "superseded versions are dropped: {status:?}, {before:?}");
+    for next in [2, before.revision, seen, seen + 1] {
+        let compacted = Err(Error::Compacted { compacted: status.compacted });
+        assert_eq!(watch(&fork, ALL, next).await.next().await, compacted, "a client that has seen {}", next - 1);
+    }
+    let mut watcher = watch(&fork, ALL, status.revision + 1).await;
+    let written = put(&fork, "c", "1").await;
+    assert_eq!(written, status.revision + 1);
+    assert_eq!(watcher.next().await.unwrap().events.len(), 1);
+    assert_eq!(keys_at(&store, ALL, 0).await.unwrap(), ["a"], "the first store goes its own way");
+    let later = fork.fork_after(seen, Options::new(Ambient::seeded(3), Recorder::off()));
+    assert!(later.revision() > written);
+}
+
+#[tokio::test]
 async fn each_key_of_a_commit_is_recorded_with_its_cause_before_it_can_be_seen() {
     let recorder = Recorder::ring(100);
     let store = Engine::in_memory(Options::new(Ambient::seeded(1), recorder.clone()));
