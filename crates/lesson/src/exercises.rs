@@ -130,9 +130,9 @@ mod tests {
         for exercise in exercises() {
             let wrong = Repairs::of(&exercise).wrong;
             assert!(!wrong.is_empty(), "{}", exercise.metadata.name);
-            problems.extend(wrong.iter().filter_map(|step| {
-                unless_a_claim_fails(&exercise, &step.name, &run_with(&exercise, step))
-            }));
+            problems.extend(
+                wrong.iter().filter_map(|step| unless_a_claim_fails(&exercise, &step.name, &run_with(&exercise, step))),
+            );
         }
         assert_none(&problems);
     }
