@@ -37,6 +37,7 @@ mod kubelet_client_flags;
 mod kustomization;
 mod learn;
 mod learn_in_browser;
+mod mcp;
 mod new;
 mod node;
 mod node_flags;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Learn(learn::Learn),
     /// Practise: start a broken cluster, repair it with kubectl, and check the repair
     Exercise(exercise::ExerciseCommand),
+    /// Serve the Model Context Protocol on standard input and output: clusters and exercises for agents and graders
+    Mcp(mcp::Mcp),
     /// Show what a deletion (or any object) caused, from an events file
     Story(story::Story),
     /// Show the chain of causes of an object or an event, from an events file
@@ -159,6 +162,7 @@ impl Command {
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
             Self::Exercise(command) => command.run(),
+            Self::Mcp(command) => command.run(),
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),
             Self::Diff(command) => command.run(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_cluster::{PathRequest, PathService, Transport};
+use coracle_cluster::{Cluster, PathRequest, PathService, Transport};
 use coracle_lesson::Exercise;
 use coracle_meta::Status;
 use coracle_scenario::{ClaimVerdict, Workload};
@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::control_path::{self, only_masters, respond};
+use crate::output::note;
 
 /// The path of the exercise.
 pub(crate) const PATH: &str = "/coracle/exercise";
@@ -35,17 +36,30 @@ impl RunningExercise {
     /// The claims, the hints so far, and the explanation if all claims hold.
     async fn verdict(&self) -> Value {
         let claims = self.workload.claims(&self.world).await;
-        let holds = claims.iter().all(|claim: &ClaimVerdict| claim.holds);
-        let spec = &self.exercise.spec;
-        let failures = {
-            let mut failures = self.failures.lock();
-            *failures += usize::from(!holds);
-            *failures
-        };
-        let hints: Vec<&String> = spec.hints.value.iter().take(failures).collect();
-        let explanation = if holds { spec.explanation.as_str() } else { "" };
-        json!({"name": self.exercise.metadata.name, "claims": claims, "hints": hints, "explanation": explanation})
+        verdict(&self.exercise, &claims, &mut self.failures.lock())
     }
+}
+
+/// The claims, the hints so far, and the explanation if all claims hold. `failures` is how often they did not, and
+/// counts this time.
+pub(crate) fn verdict(exercise: &Exercise, claims: &[ClaimVerdict], failures: &mut usize) -> Value {
+    let holds = claims.iter().all(|claim| claim.holds);
+    *failures += usize::from(!holds);
+    let hints: Vec<&String> = exercise.spec.hints.value.iter().take(*failures).collect();
+    let explanation = if holds { exercise.spec.explanation.as_str() } else { "" };
+    json!({"name": exercise.metadata.name, "claims": claims, "hints": hints, "explanation": explanation})
+}
+
+/// The objects of a cluster, with the claims of an exercise about all revisions. A task of the cluster follows them.
+pub(crate) fn follow(workload: &Workload, cluster: &Cluster) -> World {
+    let world = World::new(cluster.store(), workload.namespace(), Arc::new(cluster.plurals()), workload.throughout());
+    let followed = world.clone();
+    cluster.spawn("exercise", async move {
+        if let Err(error) = followed.follow().await {
+            note!("coracle: the claims of the exercise are no longer decided: {error}");
+        }
+    });
+    world
 }
 
 /// The API of a cluster with the path of its exercise in addition: the API server authorizes the requests.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_ambient::{Ambient, Panics, Timestamp};
 use coracle_cluster::{Cluster, PathService, Transport};
 use coracle_journal::{Header, Recorder};
-use coracle_sim::{NotSettled, Settle, Settled, settle};
+use coracle_sim::{InvariantAnswer, InvariantQuestion, NotSettled, Polarity, Settle, Settled, World, settle};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -150,11 +150,11 @@ impl ControlledCluster {
         self.shared.time.run(work(generation)).await
     }
 
-    /// Runs `work` on the runtime of the cluster, with a clock that advances until the work is done, and not further.
+    /// Like [`Self::with`]. A stepped clock advances to each timer that `work` waits for, and stops when it is done.
     ///
     /// # Errors
     /// If there is no cluster, or it ends.
-    pub(crate) async fn with_running_clock<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+    pub async fn with_time<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         &self,
         work: impl FnOnce(Arc<Generation>) -> F,
     ) -> Result<T, Error> {
@@ -165,7 +165,35 @@ impl ControlledCluster {
             let _running = time.running();
             work.await
         });
-        running.await
+        let done = running.await?;
+        self.shared.time.quiet().await?;
+        Ok(done)
+    }
+
+    /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until
+    /// there is none that holds. Each revision is looked at. A stepped clock advances as far as needed. The answer is
+    /// what was found instead if that does not happen in time.
+    ///
+    /// # Errors
+    /// If there is no cluster.
+    pub async fn until(
+        &self,
+        object: Value,
+        absent: bool,
+        within: Duration,
+    ) -> Result<Result<(), InvariantAnswer>, Error> {
+        let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default").to_owned();
+        let polarity = if absent { Polarity::Never } else { Polarity::Always };
+        let met = self.with_time(move |generation| async move {
+            let cluster = &generation.cluster;
+            let world = World::new(cluster.store(), &namespace, Arc::new(cluster.plurals()), Vec::new());
+            let followed = world.clone();
+            let following = tokio::spawn(async move { followed.follow().await });
+            let met = world.until(&InvariantQuestion::Partial(object), polarity, within).await;
+            following.abort();
+            met.map(drop).map_err(|late| late.answer)
+        });
+        met.await
     }
 
     /// The time of the cluster.
@@ -192,10 +220,7 @@ impl ControlledCluster {
     /// # Errors
     /// If there is no cluster.
     pub async fn settle(&self, options: Settle) -> Result<Result<Settled, NotSettled>, Error> {
-        let settled = self.with_running_clock(|generation| async move { settle(&generation.cluster, options).await });
-        let settled = settled.await?;
-        self.shared.time.quiet().await?;
-        Ok(settled)
+        self.with_time(|generation| async move { settle(&generation.cluster, options).await }).await
     }
 
     /// Lets the nodes of a cluster with a stepped clock register, and keeps that state as `start`.

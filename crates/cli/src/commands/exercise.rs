@@ -96,14 +96,25 @@ fn wanted(text: &str) -> Result<Option<Exercise>> {
     if is_yaml(path) {
         return Ok(Some(read_exercise(path).map_err(|problem| exit::Usage(problem.to_string()))?));
     }
+    match built_in(text) {
+        Ok(exercise) => Ok(Some(exercise)),
+        Err(why) => {
+            note!("coracle: {why}");
+            Ok(None)
+        }
+    }
+}
+
+/// The built-in exercise with a name or a number.
+///
+/// # Errors
+/// The closest name.
+pub(super) fn built_in(text: &str) -> Result<Exercise, String> {
     let all = exercises();
     let is_it = |one: &&Exercise| one.metadata.name == text || one.spec.number.to_string() == text;
-    if let Some(found) = all.iter().find(is_it) {
-        return Ok(Some(found.clone()));
-    }
     let names: Vec<&str> = all.iter().map(|one| one.metadata.name.as_str()).collect();
-    note!("coracle: there is no exercise `{text}`; {}", hint(text, &names));
-    Ok(None)
+    let unknown = || format!("there is no exercise `{text}`; {}", hint(text, &names));
+    all.iter().find(is_it).cloned().ok_or_else(unknown)
 }
 
 /// Starts the cluster, breaks it, and keeps it until Ctrl-C.
@@ -113,13 +124,7 @@ async fn serve(exercise: Exercise, state: StateArgs, view: Option<SocketAddr>) -
     let starting = Progress::of("starting the cluster, and breaking it");
     let running = up.start(&folder, server_ambient()).await?;
     let (workload, cluster) = (exercise.workload(), &running.cluster);
-    let world = World::new(cluster.store(), workload.namespace(), Arc::new(cluster.plurals()), workload.throughout());
-    let followed = world.clone();
-    cluster.spawn("exercise", async move {
-        if let Err(error) = followed.follow().await {
-            note!("coracle: the claims of the exercise are no longer decided: {error}");
-        }
-    });
+    let world = exercise_api::follow(&workload, cluster);
     let breaking = async {
         match select(pin!(break_cluster(&workload, &running, &world)), pin!(interrupted())).await {
             Either::Left((broken, _)) => broken.map(|()| None),

@@ -82,7 +82,7 @@ impl PreparedCluster {
 }
 
 /// Starts the cluster with its paths, each time that it is wanted.
-fn launcher(builder: Builder, faults: Option<FaultList>, folder: StateFolder) -> Launcher {
+pub(super) fn launcher(builder: Builder, faults: Option<FaultList>, folder: StateFolder) -> Launcher {
     let network = Handle::current();
     Arc::new(move |start: Start| {
         let (mut builder, faults, folder) = (builder.clone(), faults.clone(), folder.clone());

@@ -22,6 +22,11 @@ pub(crate) struct ReleaseFlags {
 }
 
 impl ReleaseFlags {
+    /// The flags that choose a release; `None` for the default.
+    pub(crate) fn of(kubernetes: Option<Release>) -> Self {
+        Self { kubernetes, feature_gates: Vec::new() }
+    }
+
     /// Whether a flag chooses a release or a gate.
     pub(crate) fn is_given(&self) -> bool {
         self.kubernetes.is_some() || !self.feature_gates.is_empty()

@@ -48,19 +48,19 @@ use crate::state_release;
 use crate::{exit, state};
 
 /// The addresses of load balancers: a documentation range of RFC 5737, so that they lead to no real host.
-const LOAD_BALANCERS: &str = "198.51.100.0/24";
+pub(super) const LOAD_BALANCERS: &str = "198.51.100.0/24";
 /// The admission plug-in that restricts nodes to their own objects.
-const NODE_RESTRICTION: &str = "NodeRestriction";
+pub(super) const NODE_RESTRICTION: &str = "NodeRestriction";
 
 /// The number of event log entries that are kept in memory in addition to the file.
 const KEPT_ENTRIES: usize = 10_000;
 
 /// The number of entries in memory for the page: about 10 MB for a cluster with small objects, and as much as a page
 /// can draw quickly.
-const VIEWED_ENTRIES: usize = 100_000;
+pub(super) const VIEWED_ENTRIES: usize = 100_000;
 
 /// The maximum size of the entries in memory, because entries contain complete objects.
-const KEPT_BYTES: usize = 64 << 20;
+pub(super) const KEPT_BYTES: usize = 64 << 20;
 
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
@@ -155,7 +155,7 @@ struct GreetingFacts {
 }
 
 /// The current time, for the first line of an event log.
-fn now() -> String {
+pub(super) fn now() -> String {
     coracle_meta::format_time(Ambient::system().clock.now())
 }
 
@@ -433,7 +433,7 @@ impl Up {
 }
 
 /// Lets the API server accept the administrator's token, in addition to the tokens of a file.
-fn accept_admin_token(options: &mut ApiServerOptions, token: &str) {
+pub(super) fn accept_admin_token(options: &mut ApiServerOptions, token: &str) {
     let line = format!("{token},kubernetes-admin,,system:masters\n");
     options.tokens = Some(match options.tokens.take() {
         Some(others) => format!("{line}{others}"),
@@ -485,7 +485,7 @@ pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
 }
 
 /// The administrator's token: stored, so that clients still work after a restart.
-fn admin_token(folder: &Path) -> Result<String> {
+pub(super) fn admin_token(folder: &Path) -> Result<String> {
     kept(&folder.join("admin.token"), random_letters)
 }
 

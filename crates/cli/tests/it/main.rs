@@ -18,6 +18,8 @@ mod kubectl_nodes;
 mod kubectl_releases;
 mod learn;
 mod many_runs;
+mod mcp;
+mod mcp_client;
 mod new;
 mod node_restriction;
 mod nodes;

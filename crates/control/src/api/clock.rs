@@ -1,15 +1,13 @@
 use coracle_cluster::PathRequest;
 use coracle_meta::{Status, format_duration};
-use coracle_sim::{InvariantQuestion, Polarity, World};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::endpoint::{self, Answer, Endpoint};
 use super::{duration, read};
-use crate::{ControlledCluster, Error};
+use crate::ControlledCluster;
 
 pub(super) const CLOCK: Endpoint = Endpoint::new("get", "clock", "The time of the cluster", clock);
 pub(super) const ADVANCE: Endpoint = Endpoint {
@@ -82,20 +80,7 @@ async fn advance_until(controlled: &ControlledCluster, until: Until, within: Dur
             return Err(Status::bad_request(format!("until.object needs `{field}`")));
         }
     }
-    let namespace = until.object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default").to_owned();
-    let polarity = if until.absent { Polarity::Never } else { Polarity::Always };
-    let met = controlled.with_running_clock(move |generation| async move {
-        let cluster = &generation.cluster;
-        let world = World::new(cluster.store(), &namespace, Arc::new(cluster.plurals()), Vec::new());
-        let followed = world.clone();
-        let following = tokio::spawn(async move { followed.follow().await });
-        let question = InvariantQuestion::Partial(until.object);
-        let met = world.until(&question, polarity, within).await;
-        following.abort();
-        met.map(drop).map_err(|late| late.answer)
-    });
-    let met = met.await?;
-    controlled.time().quiet().await.map_err(Error::from)?;
+    let met = controlled.until(until.object, until.absent, within).await?;
     met.map_err(|answer| {
         let (expected, found) = coracle_scenario::expected_and_found(answer);
         let within = format_duration(within);

@@ -1,0 +1,36 @@
+use coracle_meta::percent;
+use http::Method;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::commands::mcp::answer::{Answer, Refusal};
+use crate::commands::mcp::session::{Ask, Session, running};
+use crate::commands::mcp::tool::{Effect, Tool};
+
+/// Keeps the state of the cluster.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Snapshot {
+    /// The name of the snapshot. An earlier one of this name is replaced.
+    name: String,
+}
+
+impl Tool for Snapshot {
+    const NAME: &'static str = "snapshot";
+    const ABOUT: &'static str = "Keep the state of the cluster under a name, in memory, for reset.";
+    const EFFECT: Effect = Effect::Writes;
+
+    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+        if self.name.is_empty() {
+            return Err(Refusal::new("name: a snapshot needs a name"));
+        }
+        let session = running(session)?;
+        let path = format!("/coracle/v1/snapshots/{}", percent::component(&self.name));
+        let answer = session.ask(Ask::of(Method::PUT, path)).await?;
+        let cluster = session.controlled().clone();
+        if let Some(episode) = &mut session.episode {
+            episode.keep(&self.name, &cluster).await?;
+        }
+        Ok(Answer::Json(answer))
+    }
+}
