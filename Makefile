@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients held hostile page transcripts mutants
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients held hostile page transcripts mutants docs actions
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,13 @@ fuzz: ## Fuzz the input of the store, the API and the components, FUZZ_SECONDS f
 		echo "SKIPPED: fuzzing needs cargo-fuzz and a nightly compiler"; exit 0; fi; \
 	for target in backup head messages transactions bodies patches applies selectors expressions objects; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 -rss_limit_mb=1024 || exit 1; done
+
+docs: ## Build the documents as a book with search in target/book, and check their links
+	bash .ci/docs
+	$(CARGO) test -q -p coracle-tests --test documents
+
+actions: ## Check the workflows of GitHub with actionlint
+	bash .ci/actions
 
 doc: ## Build the documentation of all crates
 	$(CARGO) doc --workspace --no-deps

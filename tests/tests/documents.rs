@@ -1,6 +1,9 @@
 //! What the documents name exists.
 
-use coracle_tests::root;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use coracle_tests::{files_below, root};
 
 /// The documents of `docs`; what is in its folders is written by tests.
 fn guides() -> impl Iterator<Item = std::path::PathBuf> {
@@ -188,5 +191,107 @@ fn every_example_in_the_documentation_of_the_crates_is_run() {
                 assert_eq!(not_run, None, "{}", path.display());
             }
         }
+    }
+}
+
+/// The Markdown files of the repository that readers open, the files of GitHub included.
+fn pages() -> Vec<PathBuf> {
+    let top = std::fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
+    let top = top.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    top.chain([".github", "crates", "docs", "tests"].iter().flat_map(|folder| files_below(&root().join(folder), ".md")))
+        .filter(|path| !path.components().any(|part| part.as_os_str() == "target"))
+        .collect()
+}
+
+/// The lines of a page that are no code, each with whether it is a heading.
+fn prose(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let mut fence = None;
+    text.lines().filter_map(move |line| {
+        let marks = line.trim_start();
+        if let Some(open) = ["```", "~~~"].into_iter().find(|open| marks.starts_with(open)) {
+            fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
+            return None;
+        }
+        let heading = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#').trim());
+        fence.is_none().then_some((line, heading))
+    })
+}
+
+/// The anchors of the headings of a page, as GitHub makes them: of equal headings, the second gets `-1`.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let headings = prose(text).filter_map(|(_, heading)| heading);
+    headings
+        .map(|heading| {
+            let kept = heading.chars().filter(|sign| sign.is_alphanumeric() || [' ', '-', '_'].contains(sign));
+            let name: String =
+                kept.flat_map(char::to_lowercase).map(|sign| if sign == ' ' { '-' } else { sign }).collect();
+            let count = seen.entry(name.clone()).or_default();
+            *count += 1;
+            if *count == 1 { name } else { format!("{name}-{}", *count - 1) }
+        })
+        .collect()
+}
+
+/// The targets of the links of a page.
+fn links(text: &str) -> Vec<String> {
+    let prose: Vec<&str> = prose(text).map(|(line, _)| line).collect();
+    let prose = prose.join("\n");
+    let mut links = Vec::new();
+    // What is between backquotes is code.
+    for outside in prose.split('`').step_by(2) {
+        let targets = outside.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '\n']).next());
+        links.extend(targets.map(str::to_owned));
+        let defined = outside.lines().filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+        links.extend(defined.map(|(_, target)| target.trim().to_owned()));
+    }
+    links
+}
+
+#[test]
+fn every_link_between_documents_leads_to_a_file_and_to_a_heading_of_it() {
+    let mut followed = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for link in links(&text).iter().filter(|link| !link.contains("://") && !link.starts_with("mailto:")) {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if path.is_empty() { page.clone() } else { page.with_file_name("").join(path) };
+            assert!(target.exists(), "{} links to {link}, which does not exist", page.display());
+            if !anchor.is_empty() && target.extension().is_some_and(|extension| extension == "md") {
+                let anchors = anchors(&std::fs::read_to_string(&target).unwrap());
+                assert!(anchors.contains(anchor), "{} links to {link}: no such heading", page.display());
+            }
+            followed += 1;
+        }
+    }
+    assert!(followed >= 200, "{followed} links");
+}
+
+#[test]
+fn a_link_to_a_heading_is_compared_with_what_github_makes_of_it() {
+    let text = "# The `first` one\n\n```\n# no heading [a](gone.md)\n```\n\n## Limits, and more\n## Limits, and more\n";
+    let expected = ["the-first-one", "limits-and-more", "limits-and-more-1"].map(str::to_owned);
+    assert_eq!(anchors(text), BTreeSet::from(expected));
+    assert_eq!(links(text), Vec::<String>::new());
+    assert_eq!(links("[a](b.md#c \"title\") `[d](e.md)` [f\ng](h.md)\n[i]: j.md"), ["b.md#c", "h.md", "j.md"]);
+}
+
+#[test]
+fn every_document_is_in_the_summary_of_the_book_once() {
+    let docs = root().join("docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: Vec<PathBuf> = links(&summary.replace('`', "")).iter().map(|link| docs.join(link)).collect();
+    let unique: BTreeSet<&Path> = listed.iter().map(PathBuf::as_path).collect();
+    assert_eq!(unique.len(), listed.len(), "a document is listed twice");
+    for page in files_below(&docs, ".md").into_iter().filter(|page| !page.ends_with("SUMMARY.md")) {
+        assert!(unique.contains(page.as_path()), "docs/SUMMARY.md does not list {}", page.display());
+    }
+    let index = std::fs::read_to_string(docs.join("README.md")).unwrap();
+    let index: BTreeSet<String> = links(&index).into_iter().collect();
+    let guides = guides().filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    for guide in guides {
+        let name = guide.file_name().unwrap().to_str().unwrap();
+        let is_list = matches!(name, "README.md" | "SUMMARY.md");
+        assert!(is_list || index.contains(name), "docs/README.md does not list {name}");
     }
 }

@@ -6,14 +6,14 @@ use crate::exercise::{Exercise, parse_exercise};
 
 /// The exercises, in the order of their numbers; one file and one line each.
 const EXERCISES: &[(&str, &str)] = &[
-    ("exercises/selector-typo.yaml", include_str!("../../../exercises/selector-typo.yaml")),
-    ("exercises/crash-loop.yaml", include_str!("../../../exercises/crash-loop.yaml")),
-    ("exercises/missing-image.yaml", include_str!("../../../exercises/missing-image.yaml")),
-    ("exercises/missing-configmap.yaml", include_str!("../../../exercises/missing-configmap.yaml")),
-    ("exercises/bad-readiness-probe.yaml", include_str!("../../../exercises/bad-readiness-probe.yaml")),
-    ("exercises/cordoned-nodes.yaml", include_str!("../../../exercises/cordoned-nodes.yaml")),
-    ("exercises/quota-exhausted.yaml", include_str!("../../../exercises/quota-exhausted.yaml")),
-    ("exercises/stuck-finalizer.yaml", include_str!("../../../exercises/stuck-finalizer.yaml")),
+    ("exercises/selector-typo.yaml", include_str!("../exercises/selector-typo.yaml")),
+    ("exercises/crash-loop.yaml", include_str!("../exercises/crash-loop.yaml")),
+    ("exercises/missing-image.yaml", include_str!("../exercises/missing-image.yaml")),
+    ("exercises/missing-configmap.yaml", include_str!("../exercises/missing-configmap.yaml")),
+    ("exercises/bad-readiness-probe.yaml", include_str!("../exercises/bad-readiness-probe.yaml")),
+    ("exercises/cordoned-nodes.yaml", include_str!("../exercises/cordoned-nodes.yaml")),
+    ("exercises/quota-exhausted.yaml", include_str!("../exercises/quota-exhausted.yaml")),
+    ("exercises/stuck-finalizer.yaml", include_str!("../exercises/stuck-finalizer.yaml")),
 ];
 
 /// The built-in exercises, in the order of their numbers.

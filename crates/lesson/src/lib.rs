@@ -12,6 +12,9 @@
 //!
 //! An [`Exercise`] is a cluster that a scenario breaks, with claims that hold when a learner has repaired it.
 //!
+//! `lessons`, `exercises` and the scenario that lessons run are links to the folders at the root of the repository, so
+//! that the package of this crate contains what it includes: Cargo packages the files behind links.
+//!
 //! Not here: scenarios (`scenario`), the log (`journal`), and the presentation of a lesson (`viewer`, `cli`).
 
 mod duration;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use coracle_lesson::{Exercise, exercises, lessons, parse_exercise};
 
-const EXERCISE: &str = include_str!("../../../exercises/selector-typo.yaml");
+const EXERCISE: &str = include_str!("../exercises/selector-typo.yaml");
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

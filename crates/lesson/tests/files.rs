@@ -11,11 +11,11 @@ const REFUTATIONS: &str = concat!(
     "    - {caption: queued, instead: \"No key is added to the queue of the ReplicaSet controller, because the pod has no owner.\"}\n",
     "    - {caption: created, instead: \"No pod is created.\"}\n",
 );
-const LESSON: &str = include_str!("../../../lessons/a-pod-is-deleted.yaml");
+const LESSON: &str = include_str!("../lessons/a-pod-is-deleted.yaml");
 
 fn no_file(path: &Path) -> Result<String, String> {
     match path.file_name().and_then(|name| name.to_str()) {
-        Some("delete-a-pod.yaml") => Ok(include_str!("../../../scenarios/delete-a-pod.yaml").to_owned()),
+        Some("delete-a-pod.yaml") => Ok(include_str!("../scenarios/delete-a-pod.yaml").to_owned()),
         _ => Err(format!("{} cannot be read", path.display())),
     }
 }

@@ -1,7 +1,7 @@
 //! Storage keeps its promises over every store: the engine in memory and on disk, the engine behind our etcd face, a
 //! real etcd; and over connections, servers and leaders that go away and come back.
 
-#[path = "../../etcd/tests/it/common/mod.rs"]
+#[path = "etcd/mod.rs"]
 mod common;
 mod kit;
 

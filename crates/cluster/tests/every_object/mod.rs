@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use tower::ServiceExt;
 
 /// What a kube-apiserver has stored of each kind, as it shows it.
-const VALUES: &str = include_str!("../../../resources/tests/kube_apiserver_values/values.jsonl");
+const VALUES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../resources/tests/kube_apiserver_values/values.jsonl");
 /// The namespace of what is drawn; it has room for few pods, so that no number of replicas takes long.
 const NAMESPACE: &str = "drawn";
 /// How many steps one run has at most.
@@ -67,7 +67,8 @@ struct Template {
 /// An object of every kind that a client may make. What decides about the requests of others comes last.
 fn templates() -> Vec<Template> {
     let read = |line: &str| serde_json::from_str::<Value>(line).unwrap()["object"].take();
-    let mut all: Vec<Template> = VALUES.lines().filter_map(|line| template(read(line))).collect();
+    let values = std::fs::read_to_string(VALUES).unwrap();
+    let mut all: Vec<Template> = values.lines().filter_map(|line| template(read(line))).collect();
     all.sort_by_key(|template| template.kind.group == "admissionregistration.k8s.io");
     all
 }

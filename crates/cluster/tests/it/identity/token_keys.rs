@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::front::{create, delete, done, review, server, token, token_request, who_am_i};
 
-const RSA: &str = include_str!("../../../../auth/tests/keys/rsa.pem");
-const P256: &str = include_str!("../../../../auth/tests/keys/p256.pem");
-const P384: &str = include_str!("../../../../auth/tests/keys/p384.pem");
-const P521: &str = include_str!("../../../../auth/tests/keys/p521.pem");
+const RSA: &str = include_str!("../../keys/rsa.pem");
+const P256: &str = include_str!("../../keys/p256.pem");
+const P384: &str = include_str!("../../keys/p384.pem");
+const P521: &str = include_str!("../../keys/p521.pem");
 
 const ISSUER: &str = "https://issuer.example.com";
 const BEFORE: &str = "https://before.example.com";
