@@ -18,36 +18,48 @@ contain them; a text that several crates contain stands here once.
 
 /// The text of `THIRD-PARTY-LICENSES`.
 pub(crate) fn of(target: &str) -> Result<String, Failure> {
-    let mut command = Command::new(env!("CARGO"));
-    command.current_dir(super::root());
-    command.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target]);
-    let metadata: Value = serde_json::from_str(&super::output(&mut command)?)?;
-    text(&metadata)
+    let tree =
+        ["tree", "--locked", "-p", "coracle-cli", "-e", "normal,no-proc-macro", "--prefix", "none", "--target", target];
+    let metadata = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target];
+    let metadata: Value = serde_json::from_str(&cargo(&metadata)?)?;
+    text(&linked(&cargo(&tree)?), &metadata)
 }
 
-fn text(metadata: &Value) -> Result<String, Failure> {
-    let packages: BTreeMap<&str, &Value> = list(&metadata["packages"]).map(|package| (id(package), package)).collect();
+fn cargo(arguments: &[&str]) -> Result<String, Failure> {
+    super::output(Command::new(env!("CARGO")).current_dir(super::root()).args(arguments))
+}
+
+/// The crates in lines such as `adler2 v2.0.1` and `tokio v1.54.1 (*)`: name and version.
+fn linked(tree: &str) -> BTreeSet<(&str, &str)> {
+    let crates = tree.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        Some((words.next()?, words.next()?.strip_prefix('v')?))
+    });
+    crates.collect()
+}
+
+fn text(linked: &BTreeSet<(&str, &str)>, metadata: &Value) -> Result<String, Failure> {
     let mut text = HEAD.to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut without = Vec::new();
-    let linked: BTreeMap<_, _> = linked(metadata, &packages)?
-        .into_iter()
-        .map(|id| packages[id])
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let packages: BTreeMap<_, _> = packages
+        // Those of the workspace have no source, and the licence of the archive.
         .filter(|package| !package["source"].is_null())
         .map(|package| ((string(&package["name"]), string(&package["version"])), package))
+        .filter(|(name, _)| linked.contains(name))
         .collect();
-    for ((name, version), package) in linked {
-        let crate_version = format!("{name} {version}");
+    for ((name, version), package) in packages {
+        let named = format!("{name} {version}");
         let licence = package["license"].as_str().unwrap_or("in a file");
-        let repository = package["repository"].as_str().unwrap_or_default();
-        writeln!(text, "\n{crate_version}: {licence}\n  {repository}")?;
+        writeln!(text, "\n{named}: {licence}\n  {}", string(&package["repository"]))?;
         let folder = Path::new(string(&package["manifest_path"])).parent().ok_or("a manifest without a folder")?;
         let found = licence_files(folder)?;
         if found.is_empty() {
-            without.push(crate_version.clone());
+            without.push(named.clone());
         }
         for found in found {
-            texts.entry(found).or_default().push(crate_version.clone());
+            texts.entry(found).or_default().push(named.clone());
         }
     }
     if !without.is_empty() {
@@ -59,28 +71,6 @@ fn text(metadata: &Value) -> Result<String, Failure> {
         writeln!(text, "\n{}\n{}:\n\n{}", "-".repeat(80), crates.join(", "), licence.trim_end())?;
     }
     Ok(text)
-}
-
-/// The ids of the packages that are linked into the program.
-fn linked<'a>(metadata: &'a Value, packages: &BTreeMap<&str, &Value>) -> Result<BTreeSet<&'a str>, Failure> {
-    let nodes: BTreeMap<&str, &Value> = list(&metadata["resolve"]["nodes"]).map(|node| (id(node), node)).collect();
-    let is_program = |id: &&&str| packages[**id]["name"] == "coracle-cli";
-    let program = nodes.keys().find(is_program).ok_or("the workspace has no coracle-cli")?;
-    let mut linked = BTreeSet::new();
-    let mut rest = vec![nodes[program]];
-    while let Some(node) = rest.pop() {
-        let is_macro = list(&packages[id(node)]["targets"]).any(|target| target["kind"][0] == "proc-macro");
-        if is_macro || !linked.insert(id(node)) {
-            continue;
-        }
-        for dependency in list(&node["deps"]) {
-            // A kind without a name is a dependency of the program itself.
-            if list(&dependency["dep_kinds"]).any(|kind| kind["kind"].is_null()) {
-                rest.push(nodes[string(&dependency["pkg"])]);
-            }
-        }
-    }
-    Ok(linked)
 }
 
 /// The licences and notices in a crate's folder.
@@ -97,39 +87,39 @@ fn licence_files(folder: &Path) -> Result<BTreeSet<String>, Failure> {
     Ok(texts)
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &Value> {
-    value.as_array().into_iter().flatten()
-}
-
-fn id(value: &Value) -> &str {
-    string(&value["id"])
-}
-
 fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn crates_of_build_scripts_and_macros_are_not_in_the_program() {
-        let target = |kind: &str| serde_json::json!([{ "kind": [kind] }]);
-        let package = |name: &str, kind: &str| serde_json::json!({"id": name, "name": name, "targets": target(kind)});
-        let dependency =
-            |name: &str, kind: Option<&str>| serde_json::json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
-        let metadata = serde_json::json!({
-            "packages": [package("coracle-cli", "bin"), package("a", "lib"), package("b", "lib"), package("c", "proc-macro"),
-                package("d", "lib"), package("e", "lib")],
-            "resolve": {"nodes": [
-                {"id": "coracle-cli", "deps": [dependency("a", None), dependency("c", None), dependency("e", Some("dev"))]},
-                {"id": "a", "deps": [dependency("b", Some("build")), dependency("d", None)]},
-                {"id": "b", "deps": []}, {"id": "c", "deps": [dependency("e", None)]}, {"id": "d", "deps": []},
-                {"id": "e", "deps": []},
-            ]},
-        });
-        let packages = list(&metadata["packages"]).map(|package| (id(package), package)).collect();
-        assert_eq!(linked(&metadata, &packages).unwrap().into_iter().collect::<Vec<_>>(), ["a", "coracle-cli", "d"]);
+    fn a_text_that_two_crates_contain_stands_once_and_a_crate_that_is_not_linked_is_left_out() {
+        let tree = "coracle-cli v0.1.0 (/w/crates/cli)\na v1.0.0\nb v2.0.0\na v1.0.0 (*)\n";
+        assert_eq!(
+            linked(tree).into_iter().collect::<Vec<_>>(),
+            [("a", "1.0.0"), ("b", "2.0.0"), ("coracle-cli", "0.1.0")]
+        );
+        let folder = std::env::temp_dir().join(format!("coracle-notices-{}", std::process::id()));
+        let mut packages = Vec::new();
+        for (name, version, licence) in [("a", "1.0.0", "text"), ("b", "2.0.0", "text"), ("c", "3.0.0", "another")] {
+            let manifest = folder.join(name).join("Cargo.toml");
+            fs::create_dir_all(folder.join(name)).unwrap();
+            fs::write(folder.join(name).join("LICENSE-MIT"), licence).unwrap();
+            packages.push(json!({"name": name, "version": version, "license": "MIT", "source": "registry",
+                "repository": format!("https://{name}"), "manifest_path": manifest}));
+        }
+        packages.push(json!({"name": "coracle-cli", "version": "0.1.0", "source": null}));
+        let text = text(&linked(tree), &json!({"packages": packages})).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+        let expected = format!(
+            "{HEAD}\na 1.0.0: MIT\n  https://a\n\nb 2.0.0: MIT\n  https://b\n\n{}\na 1.0.0, b 2.0.0:\n\ntext\n",
+            "-".repeat(80)
+        );
+        assert_eq!(text, expected);
     }
 }
