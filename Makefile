@@ -108,6 +108,15 @@ actions: ## Check the workflows of GitHub with actionlint
 doc: ## Build the documentation of all crates
 	$(CARGO) doc --workspace --no-deps
 
+dist: ## Build the archive of a release into target/dist: TARGET=x86_64-unknown-linux-musl for another platform
+	$(CARGO) xtask dist $(if $(TARGET),--target $(TARGET))
+
+installs: ## Test the ways to install a release, from its archive on this machine
+	bash tests/install/run
+
+packages: ## Package the crates as crates.io would get them, and build a program that uses them
+	bash tests/packages/run
+
 completions: ## Write shell completions to target/completions
 	mkdir -p target/completions
 	for shell in bash zsh fish; do $(CARGO) run -q -p coracle-cli -- completion $$shell > target/completions/coracle.$$shell; done

@@ -1,9 +1,12 @@
 //! Code that writes code: `cargo xtask release VERSION` writes the data of a release, `cargo xtask api` the typed kinds,
 //! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
+//! `cargo xtask dist` writes the archive of a release.
 
 mod api;
 #[cfg(feature = "descriptions")]
 mod descriptions;
+#[cfg(feature = "dist")]
+mod dist;
 mod failure;
 #[cfg(feature = "proto")]
 mod proto;
@@ -22,10 +25,14 @@ fn main() -> ExitCode {
         "descriptions" => descriptions::write(),
         #[cfg(not(feature = "descriptions"))]
         "descriptions" => with_feature("descriptions"),
+        #[cfg(feature = "dist")]
+        "dist" => dist::write(),
+        #[cfg(not(feature = "dist"))]
+        "dist" => with_feature("dist"),
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer");
+            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist");
             return ExitCode::from(2);
         }
     };
@@ -39,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 /// Does the task with more compiled into this program, which most tasks do not need.
-#[cfg(not(feature = "descriptions"))]
+#[cfg(not(all(feature = "descriptions", feature = "dist")))]
 fn with_feature(task: &str) -> Result<(), failure::Failure> {
     let run = ["run", "-q", "-p", "xtask", "--features", task, "--"];
     let status = std::process::Command::new(env!("CARGO")).args(run).args(std::env::args_os().skip(1)).status()?;

@@ -17,6 +17,7 @@ mod completion;
 mod component;
 mod detached;
 mod diff;
+mod dist;
 mod down;
 mod env;
 mod etcd;
@@ -149,6 +150,8 @@ pub(crate) enum Command {
     Versions(versions::VersionsCommand),
     /// Print a completion script for a shell
     Completion(completion::Completion),
+    /// Write files from which others install Coracle: archives for setup-envtest, manual pages
+    Dist(dist::DistCommand),
 }
 
 impl Command {
@@ -190,6 +193,7 @@ impl Command {
             Self::Version(command) => command.run(),
             Self::Versions(command) => command.run(),
             Self::Completion(command) => command.run(),
+            Self::Dist(command) => command.run(),
         }
     }
 }

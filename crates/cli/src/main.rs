@@ -3,7 +3,8 @@
 //! ```text
 //! argv --clap--> a command of `commands` --> cluster (up and the single components) | scenario (run, story)
 //! ```
-//! Under the names `kube-apiserver` and `etcd` it behaves like that program, for test environments that start it.
+//! Under the names `kube-apiserver` and `etcd` it behaves like that program, for test environments that start it. So it does
+//! with such a name as its first argument, for scripts, which cannot choose the name of what they execute.
 //! Exit codes are in [`exit`]. Not here: functionality that a test could not call as a library.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -15,6 +16,7 @@ mod commands;
 mod control_path;
 mod course;
 mod descriptions;
+mod envtest_archive;
 mod excerpt;
 mod exec_folder;
 mod exercise_api;
@@ -97,12 +99,17 @@ fn main() -> ExitCode {
 fn run() -> Result<u8> {
     let mut arguments = std::env::args();
     let called = arguments.next().unwrap_or_default();
-    match Path::new(&called).file_name().and_then(|name| name.to_str()) {
-        Some("kube-apiserver") => KubeApiserver::run(arguments.collect()),
-        Some("etcd") => Etcd::run(arguments.collect()),
-        Some(IN_NETWORK) => run_in_network(&arguments.collect::<Vec<_>>()),
+    let mut arguments: Vec<String> = arguments.collect();
+    let mut name = Path::new(&called).file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    if arguments.first().is_some_and(|first| matches!(first.as_str(), "kube-apiserver" | "etcd")) {
+        name = arguments.remove(0);
+    }
+    match name.as_str() {
+        "kube-apiserver" => KubeApiserver::run(arguments),
+        "etcd" => Etcd::run(arguments),
+        IN_NETWORK => run_in_network(&arguments),
         _ => {
-            let arguments = std::iter::once(called).chain(normalized(arguments.collect()));
+            let arguments = std::iter::once(called).chain(normalized(arguments));
             let matches = program().try_get_matches_from(arguments)?;
             Arguments::from_arg_matches(&matches)?.command.run()
         }
