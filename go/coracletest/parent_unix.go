@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package coracletest
+
+import "os/exec"
+
+// bind has nothing to do: see watch.
+func bind(*exec.Cmd) {}
+
+func watch(pid int) (func(), error) { return watchByPipe(pid) }
