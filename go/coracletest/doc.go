@@ -28,7 +28,7 @@
 // run at the same time and do not see each other:
 //
 //	func TestMain(m *testing.M) {
-//		coracletest.Main(m, coracletest.Options{Nodes: 1, Controllers: true, Time: coracletest.Stepped})
+//		os.Exit(coracletest.Main(m, coracletest.Options{Nodes: 1, Controllers: true, Time: coracletest.Stepped}))
 //	}
 //
 //	func TestA(t *testing.T) {

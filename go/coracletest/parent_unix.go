@@ -7,4 +7,7 @@ import "os/exec"
 // bind has nothing to do: see watch.
 func bind(*exec.Cmd) {}
 
-func watch(pid int) (func(), error) { return watchByPipe(pid) }
+func watch(pid int) (func(), error) {
+	unwatch, _, err := watchByPipe(pid)
+	return unwatch, err
+}
