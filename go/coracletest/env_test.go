@@ -258,10 +258,10 @@ apiVersion: coracle.dev/v1alpha1
 kind: Scenario
 metadata: {name: there}
 spec:
-  steps:
+  steps: []
+  eventually:
   - name: the map exists
-    try:
-    - assert: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: there}}}
+    resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: there}}
 `
 	verdict, err := env.Control.Check(t.Context(), []byte(scenario))
 	if err != nil || verdict.Holds {
