@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -38,6 +39,8 @@ type Env struct {
 	dir string
 	// snapshots are the names of the snapshots of the test.
 	snapshots map[string]bool
+	// resets is held for reading by calls that a reset of the cluster would refuse: the server answers them with 503.
+	resets *sync.RWMutex
 	// forkName is the name of the cluster, if it is a fork.
 	forkName string
 }
@@ -56,13 +59,15 @@ func Start(t TB, options Options) *Env {
 
 // env is the cluster of the server, for a test.
 func (s *server) env(t TB) *Env {
-	return newEnv(t, s.options, s.dir, rest.CopyConfig(s.config), s.kubeconfig, s.control)
+	env := newEnv(t, s.options, s.dir, rest.CopyConfig(s.config), s.kubeconfig, s.control)
+	env.resets = &s.resets
+	return env
 }
 
 func newEnv(t TB, options Options, dir string, config *rest.Config, kubeconfig string, control *Control) *Env {
 	env := &Env{
 		Config: config, KubeconfigPath: kubeconfig, Control: control, t: t, options: options, dir: dir,
-		snapshots: map[string]bool{},
+		snapshots: map[string]bool{}, resets: &sync.RWMutex{},
 	}
 	env.Clock = &Clock{env: env}
 	t.Cleanup(env.reportIfFailed)
@@ -125,6 +130,8 @@ func (e *Env) Reset() {
 // ResetTo brings the cluster back to the state of a snapshot.
 func (e *Env) ResetTo(snapshot string) {
 	e.t.Helper()
+	e.resets.Lock()
+	defer e.resets.Unlock()
 	call(e, "reset", func(ctx context.Context) (State, error) { return e.Control.Reset(ctx, snapshot) })
 }
 
@@ -150,14 +157,18 @@ func (e *Env) ForkFrom(snapshot string) *Env {
 func (e *Env) fork(t TB, snapshot string) (*Env, error) {
 	ctx, cancel := e.context()
 	defer cancel()
+	e.resets.RLock()
 	forked, err := e.Control.Fork(ctx, snapshot)
+	e.resets.RUnlock()
 	if err != nil {
 		return nil, fmt.Errorf("coracletest: fork: %w", err)
 	}
-	parent := e.Control
+	parent, resets := e.Control, e.resets
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopsWithin)
 		defer cancel()
+		resets.RLock()
+		defer resets.RUnlock()
 		_ = parent.DeleteFork(ctx, forked.Name)
 	})
 	config, err := configFrom([]byte(forked.Kubeconfig))

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +36,7 @@ type server struct {
 	kubeconfig string
 	config     *rest.Config
 	control    *Control
+	resets     sync.RWMutex
 }
 
 // start starts a server. Its cluster is in the state `start`: nodes are ready, and CRDs are established.

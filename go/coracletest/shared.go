@@ -47,7 +47,7 @@ func (s *sharedServer) get(t TB) (*Env, error) {
 		return nil, s.err
 	}
 	if !isMain {
-		parent := &Env{Control: server.control, t: t, options: server.options, dir: server.dir}
+		parent := &Env{Control: server.control, t: t, options: server.options, dir: server.dir, resets: &server.resets}
 		return parent.fork(t, startSnapshot)
 	}
 	// This runs after the page of a failed test is written.
