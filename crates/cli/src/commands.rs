@@ -62,6 +62,7 @@ mod story;
 mod time_flag;
 mod up;
 mod validate;
+mod validate_manifests;
 mod version;
 mod versions;
 mod view;
@@ -84,7 +85,7 @@ pub(crate) enum Command {
     Run(run::Run),
     /// Write a first scenario to a file
     New(new::New),
-    /// Check scenarios and lessons without running them: all problems, with their places
+    /// Check scenarios, lessons and manifests without running them: all problems, with their places
     Validate(validate::Validate),
     /// Print the JSON Schema of scenarios, lessons, plans or exercises, for an editor
     Schema(schema::SchemaCommand),

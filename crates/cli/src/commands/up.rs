@@ -75,12 +75,14 @@ pub(crate) struct Up {
     /// Write nothing to disk except the kubeconfig
     #[arg(long)]
     ephemeral: bool,
-    /// How time passes: real, stepped (the clock stands still until `coracle clock advance` or `coracle settle`), or
-    /// scaled=N (N times as fast). Other than real only with --ephemeral
+    /// How time passes: real, stepped (`coracle clock` and `coracle settle` advance it), or scaled=N
+    ///
+    /// Other than real only with --ephemeral. In stepped time the clock stands still until it is advanced; scaled=60 is 60
+    /// times as fast as the machine's clock.
     #[arg(long, value_name = "real|stepped|scaled=N", default_value = "real")]
     time: TimeFlag,
     /// The seed of all randomness, such as the suffixes of pod names [default: from the operating system]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", help_heading = "Randomness")]
     seed: Option<u64>,
     /// Start without add-ons: no CSI driver, no metrics-server and no addresses for load balancers
     #[arg(long)]

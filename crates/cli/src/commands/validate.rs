@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -7,13 +8,16 @@ use coracle_lesson::{read as lesson, read_exercise};
 use coracle_scenario::BuiltIn;
 use coracle_scenario::parse::{DocumentKind, Problem, parse_all, read_text};
 
+use crate::commands::release_flags::ReleaseFlags;
+use crate::commands::validate_manifests;
 use crate::excerpt::with_excerpt;
 use crate::exit;
 use crate::output::{exact, note, out};
 use crate::terminal::plain;
 use crate::yaml_files::yaml_files;
 
-/// Checks scenarios, lessons, exercises and plans without running them.
+/// Checks scenarios, lessons, exercises and plans without running them, and manifests of Kubernetes without a cluster: by
+/// schemas, validation, CEL rules, admission policies and quotas, as an API server would.
 #[derive(Debug, Args)]
 pub(crate) struct Validate {
     /// Files, or folders of them
@@ -22,6 +26,8 @@ pub(crate) struct Validate {
     /// Print nothing about files without a problem
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    release: ReleaseFlags,
 }
 
 impl Validate {
@@ -32,18 +38,28 @@ impl Validate {
             return Ok(exit::NOTHING_MATCHED);
         }
         let vocabulary = BuiltIn::default();
-        let mut wrong = 0;
+        let (mut problems, mut manifests, mut texts) = (Vec::new(), Vec::new(), BTreeMap::new());
         for file in &files {
-            let text = read_text(file);
-            let found = match &text {
-                Ok(text) => problems_of(file, text, &vocabulary),
-                Err(problem) => vec![problem.clone()],
-            };
-            for problem in &found {
-                exact!("{}", plain(&with_excerpt(problem, text.as_deref().unwrap_or_default())))?;
+            match read_text(file) {
+                Err(problem) => problems.push(problem),
+                Ok(text) => {
+                    if validate_manifests::are_in(&text) {
+                        manifests.push((file.clone(), text.clone()));
+                    } else {
+                        problems.extend(problems_of(file, &text, &vocabulary));
+                    }
+                    texts.insert(file.clone(), text);
+                }
             }
-            wrong += found.len();
         }
+        if !manifests.is_empty() {
+            problems.extend(validate_manifests::problems(&manifests, &self.release.noted()?)?);
+        }
+        for problem in &problems {
+            let text = texts.get(&problem.file).map(String::as_str).unwrap_or_default();
+            exact!("{}", plain(&with_excerpt(problem, text)))?;
+        }
+        let wrong = problems.len();
         if !self.quiet || wrong > 0 {
             out!("{}, {}", counted(files.len(), "file"), counted(wrong, "problem"))?;
         }
