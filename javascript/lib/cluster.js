@@ -1,6 +1,6 @@
 // A cluster whose clock, snapshots, forks and faults a test controls.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from './connection.js';
@@ -102,7 +102,10 @@ export class Cluster {
 
   async fork({ snapshot, revision } = {}) {
     const answer = await this.#connection.json('POST', '/forks', { snapshot: named(snapshot), revision });
-    return new Fork(this.#connection, answer);
+    // In the folder of the server, which is removed when the server ends.
+    const kubeconfig = join(dirname(this.kubeconfig), `kubeconfig-${randomUUID()}`);
+    writeFileSync(kubeconfig, answer.kubeconfig, { mode: 0o600 });
+    return new Fork(this.#connection, answer, kubeconfig);
   }
 
   why(about) {
@@ -183,21 +186,16 @@ class Fault {
 
 class Fork extends Cluster {
   #parent;
-  #folder;
 
-  constructor(parent, answer) {
-    const folder = mkdtempSync(join(tmpdir(), 'coracle-fork-'));
-    const kubeconfig = join(folder, 'kubeconfig');
-    writeFileSync(kubeconfig, answer.kubeconfig, { mode: 0o600 });
+  constructor(parent, answer, kubeconfig) {
     super(new Connection(answer.kubeconfig), kubeconfig);
     this.name = answer.name;
     this.revision = answer.revision;
     this.#parent = parent;
-    this.#folder = folder;
   }
 
   async stop() {
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.kubeconfig, { force: true });
     await unlessGone(this.#parent.json('DELETE', `/forks/${encodeURIComponent(this.name)}`));
   }
 

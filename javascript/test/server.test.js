@@ -70,6 +70,7 @@ test('stop ends the server and removes its folder', async () => {
   const cluster = await start({ nodes: 0 });
   const state = dirname(dirname(cluster.kubeconfig));
   assert.ok(existsSync(state) && cluster.isRunning);
+  assert.ok((await cluster.fork()).kubeconfig.startsWith(state));
   await cluster.stop();
   await cluster.stop();
   assert.ok(!existsSync(state) && !cluster.isRunning);

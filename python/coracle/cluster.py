@@ -152,7 +152,12 @@ class Cluster:
         name = snapshot.name if isinstance(snapshot, Snapshot) else snapshot
         asked = {"snapshot": name, "revision": revision}
         asked = {name: value for name, value in asked.items() if value is not None}
-        return Fork(self._connection, self._connection.json("POST", "/forks", asked))
+        answer = self._connection.json("POST", "/forks", asked)
+        # In the folder of the server, which is removed when the server ends.
+        number, path = tempfile.mkstemp(prefix="kubeconfig-", dir=pathlib.Path(self.kubeconfig).parent)
+        with os.fdopen(number, "w") as file:
+            file.write(answer["kubeconfig"])
+        return Fork(self._connection, answer, pathlib.Path(path))
 
     def why(self, about: Any) -> str:
         """The chain of causes of an object, as text: `why("pod/default/web-1")`, or the object itself."""
@@ -251,15 +256,10 @@ class Fault:
 class Fork(Cluster):
     """A fork of a cluster: a cluster of its own until `stop`."""
 
-    def __init__(self, parent: Connection, answer: dict):
-        folder = tempfile.TemporaryDirectory(prefix="coracle-fork-")
-        kubeconfig = pathlib.Path(folder.name) / "kubeconfig"
-        kubeconfig.touch(mode=0o600)
-        kubeconfig.write_text(answer["kubeconfig"])
+    def __init__(self, parent: Connection, answer: dict, kubeconfig: pathlib.Path):
         super().__init__(Connection(answer["kubeconfig"]), kubeconfig)
         self.name: str = answer["name"]
         self.revision: int = answer["revision"]
-        self._folder = folder
         self._parent = parent
 
     def stop(self) -> None:
@@ -269,7 +269,7 @@ class Fork(Cluster):
         except ApiError as error:
             if error.code != 404:
                 raise
-        self._folder.cleanup()
+        pathlib.Path(self.kubeconfig).unlink(missing_ok=True)
 
     def __enter__(self) -> "Fork":
         return self

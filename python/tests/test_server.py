@@ -106,7 +106,9 @@ def test_stop_ends_the_process_and_removes_its_folder():
     with Server(Options(nodes=0)) as server:
         folder = folder_of(server)
         assert folder.exists()
-        assert stat.S_IMODE((folder / "state" / "kubeconfig").stat().st_mode) & 0o077 == 0
+        for kubeconfig in (server.cluster.kubeconfig, server.cluster.fork().kubeconfig):
+            assert folder in pathlib.Path(kubeconfig).parents
+            assert stat.S_IMODE(os.stat(kubeconfig).st_mode) & 0o077 == 0
     assert not folder.exists() and not server.is_running
     with pytest.raises(StartError, match="does not answer"):
         server.cluster.clock.now
