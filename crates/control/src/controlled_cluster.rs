@@ -161,11 +161,30 @@ impl ControlledCluster {
         &self,
         work: impl FnOnce(Arc<Generation>) -> F,
     ) -> Result<T, Error> {
-        let running = self.shared.time.running();
-        let done = self.with(work).await;
-        drop(running);
-        self.shared.time.quiet().await?;
+        let time = self.shared.time.clone();
+        let done = self.with(|generation| {
+            let work = work(generation);
+            // The guard lives on the runtime of the cluster, so that the clock does not advance before the work begins,
+            // nor after its end: how far it advances does not depend on the machine.
+            async move {
+                let running = time.running();
+                let done = work.await;
+                drop(running);
+                done
+            }
+        });
+        let done = done.await;
+        self.quiet().await?;
         done
+    }
+
+    /// Waits until all tasks are idle, and clients in other processes have had a moment to react. A stepped clock stands
+    /// still meanwhile. With another clock this returns at once.
+    ///
+    /// # Errors
+    /// If the cluster ends.
+    pub async fn quiet(&self) -> Result<(), Error> {
+        self.shared.time.quiet().await
     }
 
     /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until

@@ -12,8 +12,9 @@ use crate::commands::mcp::tool::{Effect, Tool};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AddFault {
-    /// A fault in the format of scenarios, such as {"do": {"node": {"stop": "node-1"}}}, {"do": {"lag": "5s", "kind":
-    /// "Pod", "to": "controller-manager"}} or {"when": {"verb": "create", "resource": "pods"}, "do": {"refuse": 500}}.
+    /// A fault in the format of scenarios, such as {"do": {"node": {"stop": "node-1"}}, "for": "10m"}, {"do": {"lag":
+    /// "5s", "kind": "Pod", "to": "controller-manager"}} or {"when": {"verb": "create", "resource": "pods"}, "do":
+    /// {"refuse": 500}}. Without `for`, a node that stops starts again at once.
     fault: Map<String, Value>,
 }
 
