@@ -187,9 +187,9 @@ impl ControlledCluster {
         self.shared.time.quiet().await
     }
 
-    /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until
-    /// there is none that holds. Each revision is looked at. A stepped clock advances as far as needed. The answer is
-    /// what was found instead if that does not happen in time.
+    /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until no
+    /// object holds. Each revision is looked at. A stepped clock advances as far as needed. The answer is what was found
+    /// instead if that does not happen in time.
     ///
     /// # Errors
     /// If there is no cluster.
@@ -378,7 +378,7 @@ impl ControlledCluster {
     /// Stops a fork.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If no fork has this name.
     pub async fn end_fork(&self, name: &str) -> Result<Value, Error> {
         let removed = {
             let mut forks = self.shared.forks.lock();

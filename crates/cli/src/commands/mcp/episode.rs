@@ -7,7 +7,7 @@ use coracle_scenario::{ClaimVerdict, Workload};
 use coracle_sim::{InvariantAnswer, World};
 use serde_json::Value;
 
-use super::answer::Refusal;
+use super::tool_answer::Refusal;
 use crate::exercise_api::{follow, verdict};
 
 /// The snapshot to which a reset without a name returns.

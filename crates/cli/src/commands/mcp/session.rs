@@ -9,9 +9,9 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 
-use super::answer::Refusal;
 use super::embedded_cluster::{EmbeddedCluster, EmbeddedOptions};
 use super::episode::Episode;
+use super::tool_answer::Refusal;
 
 /// The name of this client in the API: its user agent, and the owner of the fields that it applies.
 pub(super) const CLIENT: &str = "coracle-mcp";
