@@ -35,11 +35,14 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, session: &mut Option<Session>) -> impl Future<Output = Result<ToolAnswer, Refusal>> + Send;
 }
 
+/// A call of a tool.
+type Called<'a> = BoxFuture<'a, Result<ToolAnswer, Refusal>>;
+
 /// A tool in the list.
 pub(super) struct ToolEntry {
     pub(super) name: &'static str,
     describe: fn() -> Described,
-    call: for<'a> fn(JsonObject, &'a mut Option<Session>) -> BoxFuture<'a, Result<ToolAnswer, Refusal>>,
+    call: for<'a> fn(JsonObject, &'a mut Option<Session>) -> Called<'a>,
 }
 
 impl ToolEntry {
@@ -82,7 +85,7 @@ fn describe<T: Tool>() -> Described {
     Described::new(T::NAME, T::ABOUT, Arc::new(schema)).with_annotations(hints)
 }
 
-fn call<T: Tool>(arguments: JsonObject, session: &mut Option<Session>) -> BoxFuture<'_, Result<ToolAnswer, Refusal>> {
+fn call<T: Tool>(arguments: JsonObject, session: &mut Option<Session>) -> Called<'_> {
     match read::<T>(arguments) {
         Ok(tool) => tool.run(session).boxed(),
         Err(why) => {
