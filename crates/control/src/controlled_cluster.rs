@@ -158,21 +158,35 @@ impl ControlledCluster {
         &self,
         work: impl FnOnce(Arc<Generation>) -> F,
     ) -> Result<T, Error> {
-        let (generation, time) = (self.generation()?, self.shared.time.clone());
-        let work = work(generation);
-        // The clock stops on the runtime of the cluster: on another one, it would advance until the other one is woken.
-        let running = self.shared.time.run(async move {
-            let _running = time.running();
-            work.await
+        let time = self.shared.time.clone();
+        let done = self.with(|generation| {
+            let work = work(generation);
+            // The guard lives on the runtime of the cluster, so that the clock does not advance before the work begins,
+            // nor after its end: how far it advances does not depend on the machine.
+            async move {
+                let running = time.running();
+                let done = work.await;
+                drop(running);
+                done
+            }
         });
-        let done = running.await?;
-        self.shared.time.quiet().await?;
-        Ok(done)
+        let done = done.await;
+        self.quiet().await?;
+        done
     }
 
-    /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until
-    /// there is none that holds. Each revision is looked at. A stepped clock advances as far as needed. The answer is
-    /// what was found instead if that does not happen in time.
+    /// Waits until all tasks are idle, and clients in other processes have had a moment to react. A stepped clock stands
+    /// still meanwhile. With another clock this returns at once.
+    ///
+    /// # Errors
+    /// If the cluster ends.
+    pub async fn quiet(&self) -> Result<(), Error> {
+        self.shared.time.quiet().await
+    }
+
+    /// Waits until an object holds that is given in part, with `apiVersion` and `kind`; if it must be `absent`, until no
+    /// object holds. Each revision is looked at. A stepped clock advances as far as needed. The answer is what was found
+    /// instead if that does not happen in time.
     ///
     /// # Errors
     /// If there is no cluster.

@@ -1,13 +1,12 @@
 //! `coracle mcp`: clusters in this process for agents and graders, over the Model Context Protocol.
 //!
 //! ```text
-//! agent --JSON-RPC on standard input and output--> server --> tools, one file each --> Session
+//! agent --JSON-RPC on standard input and output--> Server: list_tools, call_tool --> tools, one file each --> Session
 //!     Session --requests in this process--> ControlledCluster: the API, and the paths of the control endpoint
 //! ```
 //! Start at [`tools::TOOLS`]. A tool decides nothing: it sends requests to the API server or to the control endpoint, and
 //! passes on what they answer. Not here: the protocol itself (the crate `rmcp`), and the control of clusters (`control`).
 
-mod answer;
 mod embedded_cluster;
 mod episode;
 mod resources;
@@ -15,6 +14,7 @@ mod server;
 mod session;
 mod table;
 mod tool;
+mod tool_answer;
 mod tools;
 
 use anyhow::{Context, Result};

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coracle_control::ControlledCluster;
@@ -7,7 +7,7 @@ use coracle_scenario::{ClaimVerdict, Workload};
 use coracle_sim::{InvariantAnswer, World};
 use serde_json::Value;
 
-use super::answer::Refusal;
+use super::tool_answer::Refusal;
 use crate::exercise_api::{follow, verdict};
 
 /// The snapshot to which a reset without a name returns.
@@ -60,10 +60,9 @@ impl Episode {
 
     /// Remembers what is broken, for a snapshot that was made.
     pub(super) async fn keep(&mut self, snapshot: &str, cluster: &ControlledCluster) -> Result<(), Refusal> {
-        let throughout: Vec<String> = self.workload.throughout().into_iter().map(|claim| claim.name).collect();
+        let throughout: BTreeSet<String> = self.workload.throughout().into_iter().map(|claim| claim.name).collect();
         let claims = self.claims(cluster).await?;
-        let broken =
-            claims.into_iter().filter(|claim| !claim.holds && throughout.iter().any(|name| *name == claim.name));
+        let broken = claims.into_iter().filter(|claim| !claim.holds && throughout.contains(&claim.name));
         self.snapshots.insert(snapshot.to_owned(), broken.map(|claim| (claim.name.clone(), claim)).collect());
         Ok(())
     }

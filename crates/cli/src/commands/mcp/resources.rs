@@ -2,8 +2,8 @@ use coracle_meta::percent;
 use http::Method;
 use serde_json::Value;
 
-use super::answer::Refusal;
 use super::session::{Ask, Session};
+use super::tool_answer::Refusal;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const DEFAULT_NAMESPACE: &str = "default";

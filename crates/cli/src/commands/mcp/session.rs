@@ -9,9 +9,9 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 
-use super::answer::Refusal;
 use super::embedded_cluster::{EmbeddedCluster, EmbeddedOptions};
 use super::episode::Episode;
+use super::tool_answer::Refusal;
 
 /// The name of this client in the API: its user agent, and the owner of the fields that it applies.
 pub(super) const CLIENT: &str = "coracle-mcp";
@@ -108,12 +108,17 @@ impl Session {
     async fn send(&self, ask: Ask<'_>) -> Result<(StatusCode, Bytes), Refusal> {
         let Ask { method, path, accept, body: (media_type, body) } = ask;
         let failed = |error: &dyn std::fmt::Display| Refusal::new(format!("{path}: {error}"));
+        let is_read = method == Method::GET;
         let request = Request::builder().method(method).uri(&path);
         let request = request.header(ACCEPT, accept).header(CONTENT_TYPE, media_type).header(USER_AGENT, CLIENT);
         let request = request.body(boxed(Full::new(body))).map_err(|error| failed(&error))?;
         let response = self.api.send(request).await.map_err(|error| failed(&error))?;
         let code = response.status();
         let body = response.into_body().collect().await.map_err(|error| failed(&error))?.to_bytes();
+        if !is_read {
+            // The next request finds what the controllers have done by then, however fast the client is.
+            self.controlled().quiet().await?;
+        }
         if code.is_success() {
             return Ok((code, body));
         }

@@ -8,12 +8,12 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::answer::{Answer, Refusal};
 use super::session::Session;
+use super::tool_answer::{Refusal, ToolAnswer};
 
 /// What a tool does to the cluster, as a hint for clients that ask their user before they call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum ToolEffect {
     /// It changes nothing.
     Reads,
     /// It adds or changes.
@@ -29,20 +29,23 @@ pub(super) trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     /// What it does, for agents that choose a tool.
     const ABOUT: &'static str;
     /// What it does to the cluster.
-    const EFFECT: Effect;
+    const EFFECT: ToolEffect;
 
     /// Does it. `session` is the cluster of this client, if one runs.
-    fn run(self, session: &mut Option<Session>) -> impl Future<Output = Result<Answer, Refusal>> + Send;
+    fn run(self, session: &mut Option<Session>) -> impl Future<Output = Result<ToolAnswer, Refusal>> + Send;
 }
+
+/// A call of a tool.
+type Called<'a> = BoxFuture<'a, Result<ToolAnswer, Refusal>>;
 
 /// A tool in the list.
-pub(super) struct Entry {
+pub(super) struct ToolEntry {
     pub(super) name: &'static str,
     describe: fn() -> Described,
-    call: for<'a> fn(JsonObject, &'a mut Option<Session>) -> BoxFuture<'a, Result<Answer, Refusal>>,
+    call: for<'a> fn(JsonObject, &'a mut Option<Session>) -> Called<'a>,
 }
 
-impl Entry {
+impl ToolEntry {
     /// The entry of a tool.
     pub(super) const fn of<T: Tool>() -> Self {
         Self { name: T::NAME, describe: describe::<T>, call: call::<T> }
@@ -56,8 +59,8 @@ impl Entry {
     /// Calls it.
     pub(super) async fn call(&self, arguments: JsonObject, session: &mut Option<Session>) -> CallToolResult {
         match (self.call)(arguments, session).await {
-            Ok(Answer::Text(text)) => CallToolResult::success(vec![ContentBlock::text(text)]),
-            Ok(Answer::Json(value)) => CallToolResult::structured(value),
+            Ok(ToolAnswer::Text(text)) => CallToolResult::success(vec![ContentBlock::text(text)]),
+            Ok(ToolAnswer::Json(value)) => CallToolResult::structured(value),
             Err(Refusal { message, status }) => {
                 let mut result = CallToolResult::error(vec![ContentBlock::text(message)]);
                 result.structured_content = status;
@@ -76,13 +79,13 @@ fn describe<T: Tool>() -> Described {
         schema.remove(name);
     }
     let hints = ToolAnnotations::new()
-        .read_only(T::EFFECT == Effect::Reads)
-        .destructive(T::EFFECT == Effect::Destroys)
+        .read_only(T::EFFECT == ToolEffect::Reads)
+        .destructive(T::EFFECT == ToolEffect::Destroys)
         .open_world(false);
     Described::new(T::NAME, T::ABOUT, Arc::new(schema)).with_annotations(hints)
 }
 
-fn call<T: Tool>(arguments: JsonObject, session: &mut Option<Session>) -> BoxFuture<'_, Result<Answer, Refusal>> {
+fn call<T: Tool>(arguments: JsonObject, session: &mut Option<Session>) -> Called<'_> {
     match read::<T>(arguments) {
         Ok(tool) => tool.run(session).boxed(),
         Err(why) => {

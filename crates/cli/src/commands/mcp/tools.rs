@@ -21,28 +21,28 @@ mod stop_cluster;
 mod wait;
 mod why;
 
-use super::tool::Entry;
+use super::tool::ToolEntry;
 
 /// The tools, in the order in which an agent reads them.
-pub(super) const TOOLS: &[Entry] = &[
-    Entry::of::<list_exercises::ListExercises>(),
-    Entry::of::<start_exercise::StartExercise>(),
-    Entry::of::<check_exercise::CheckExercise>(),
-    Entry::of::<start_cluster::StartCluster>(),
-    Entry::of::<stop_cluster::StopCluster>(),
-    Entry::of::<get::Get>(),
-    Entry::of::<logs::Logs>(),
-    Entry::of::<why::Why>(),
-    Entry::of::<apply::Apply>(),
-    Entry::of::<create::Create>(),
-    Entry::of::<patch::Patch>(),
-    Entry::of::<delete::Delete>(),
-    Entry::of::<wait::Wait>(),
-    Entry::of::<advance_time::AdvanceTime>(),
-    Entry::of::<settle::Settle>(),
-    Entry::of::<snapshot::Snapshot>(),
-    Entry::of::<reset::Reset>(),
-    Entry::of::<check::Check>(),
-    Entry::of::<add_fault::AddFault>(),
-    Entry::of::<remove_faults::RemoveFaults>(),
+pub(super) const TOOLS: &[ToolEntry] = &[
+    ToolEntry::of::<list_exercises::ListExercisesTool>(),
+    ToolEntry::of::<start_exercise::StartExerciseTool>(),
+    ToolEntry::of::<check_exercise::CheckExerciseTool>(),
+    ToolEntry::of::<start_cluster::StartClusterTool>(),
+    ToolEntry::of::<stop_cluster::StopClusterTool>(),
+    ToolEntry::of::<get::GetTool>(),
+    ToolEntry::of::<logs::LogsTool>(),
+    ToolEntry::of::<why::WhyTool>(),
+    ToolEntry::of::<apply::ApplyTool>(),
+    ToolEntry::of::<create::CreateTool>(),
+    ToolEntry::of::<patch::PatchTool>(),
+    ToolEntry::of::<delete::DeleteTool>(),
+    ToolEntry::of::<wait::WaitTool>(),
+    ToolEntry::of::<advance_time::AdvanceTimeTool>(),
+    ToolEntry::of::<settle::SettleTool>(),
+    ToolEntry::of::<snapshot::SnapshotTool>(),
+    ToolEntry::of::<reset::ResetTool>(),
+    ToolEntry::of::<check::CheckTool>(),
+    ToolEntry::of::<add_fault::AddFaultTool>(),
+    ToolEntry::of::<remove_faults::RemoveFaultsTool>(),
 ];

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::resources::Resources;
 use crate::commands::mcp::session::{Ask, CLIENT, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// Applies manifests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Apply {
+pub(crate) struct ApplyTool {
     /// One or more manifests, as YAML documents or JSON.
     manifests: String,
     /// Take over fields that another manager has set with another value. Without it, such a field is a conflict.
@@ -23,13 +23,13 @@ pub(crate) struct Apply {
     dry_run: bool,
 }
 
-impl Tool for Apply {
+impl Tool for ApplyTool {
     const NAME: &'static str = "apply";
     const ABOUT: &'static str = "Create or change objects from manifests, by server-side apply as the field manager \
         coracle-mcp. To remove a field that another manager has set, use patch.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let documents = read_documents("manifests", &self.manifests).map_err(Refusal::new)?;
         if documents.is_empty() {
@@ -48,11 +48,11 @@ impl Tool for Apply {
             };
             applied.push(result.map_err(|refusal| refusal.about(format!("{}{}", document.place, before())))?);
         }
-        Ok(Answer::Json(json!({"applied": applied})))
+        Ok(ToolAnswer::Json(json!({"applied": applied})))
     }
 }
 
-impl Apply {
+impl ApplyTool {
     async fn apply(&self, session: &Session, resources: &Resources, object: &Value) -> Result<Value, Refusal> {
         let path = resources.of_object(object)?.path_of(object)?;
         let ask =

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::session::{Ask, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// A condition that must hold.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -25,7 +25,7 @@ struct Claim {
 /// Decides claims.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Check {
+pub(crate) struct CheckTool {
     /// The claims.
     #[schemars(length(min = 1))]
     claims: Vec<Claim>,
@@ -33,13 +33,13 @@ pub(crate) struct Check {
     namespace: Option<String>,
 }
 
-impl Tool for Check {
+impl Tool for CheckTool {
     const NAME: &'static str = "check";
     const ABOUT: &'static str = "Decide claims about the cluster as it is: which hold, and what was found where one does not. \
         For the claims of an exercise, use check_exercise.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let namespace = self.namespace.as_deref().unwrap_or("default");
         let scenario = json!({
             "apiVersion": API_VERSION,
@@ -48,6 +48,6 @@ impl Tool for Check {
             "spec": {"namespace": namespace, "steps": [], "eventually": self.claims},
         });
         let ask = Ask::of(Method::POST, "/coracle/v1/check").json(&scenario);
-        Ok(Answer::Json(running(session)?.ask(ask).await?))
+        Ok(ToolAnswer::Json(running(session)?.ask(ask).await?))
     }
 }

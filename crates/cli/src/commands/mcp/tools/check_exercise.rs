@@ -1,26 +1,26 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::session::{Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// Decides whether the cluster of an exercise is repaired.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CheckExercise {
+pub(crate) struct CheckExerciseTool {
     /// Show hints: one more for each check that fails.
     #[serde(default)]
     hints: bool,
 }
 
-impl Tool for CheckExercise {
+impl Tool for CheckExerciseTool {
     const NAME: &'static str = "check_exercise";
     const ABOUT: &'static str = "Decide whether the cluster of the exercise is repaired: all claims hold, about its state now, \
         and about each revision since it was broken. Time does not advance: call settle or wait before.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let cluster = session.controlled().clone();
         let none = || Refusal::new("this cluster is no exercise: call stop_cluster, and then start_exercise");
@@ -30,6 +30,6 @@ impl Tool for CheckExercise {
         if let Some(fields) = verdict.as_object_mut().filter(|_| !self.hints) {
             fields.remove("hints");
         }
-        Ok(Answer::Json(verdict))
+        Ok(ToolAnswer::Json(verdict))
     }
 }

@@ -4,26 +4,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::resources::Resources;
 use crate::commands::mcp::session::{Ask, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// Creates objects.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Create {
+pub(crate) struct CreateTool {
     /// One or more manifests, as YAML documents or JSON. They may have metadata.generateName.
     manifests: String,
 }
 
-impl Tool for Create {
+impl Tool for CreateTool {
     const NAME: &'static str = "create";
     const ABOUT: &'static str = "Create objects, and return them as they were stored. Also for what is only asked and never \
         stored, such as a SubjectAccessReview, and for an Eviction, which asks the PodDisruptionBudgets.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let documents = read_documents("manifests", &self.manifests).map_err(Refusal::new)?;
         let mut created: Vec<Value> = Vec::new();
@@ -39,7 +39,7 @@ impl Tool for Create {
             }
             created.push(object);
         }
-        Ok(Answer::Json(json!({"created": created})))
+        Ok(ToolAnswer::Json(json!({"created": created})))
     }
 }
 

@@ -3,10 +3,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::resources::Resources;
 use crate::commands::mcp::session::{Ask, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// What happens to the objects that an object owns.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ enum Propagation {
 /// Deletes an object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Delete {
+pub(crate) struct DeleteTool {
     /// The resource as kubectl takes it: pods, deployments.apps.
     resource: String,
     /// The name of the object.
@@ -37,12 +37,12 @@ pub(crate) struct Delete {
     propagation_policy: Propagation,
 }
 
-impl Tool for Delete {
+impl Tool for DeleteTool {
     const NAME: &'static str = "delete";
     const ABOUT: &'static str = "Delete an object, and do not wait until it is gone: use wait with absent for that.";
-    const EFFECT: Effect = Effect::Destroys;
+    const EFFECT: ToolEffect = ToolEffect::Destroys;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let resources = Resources::of(session).await?;
         let resource = resources.named(&self.resource)?;
@@ -55,6 +55,6 @@ impl Tool for Delete {
         let answer: Value = session.ask(Ask::of(Method::DELETE, path).json(&options)).await?;
         let is_there = answer["metadata"]["deletionTimestamp"].is_string();
         let result = if is_there { "deletion has begun" } else { "deleted" };
-        Ok(Answer::Json(json!({"kind": resource.kind, "name": self.name, "result": result})))
+        Ok(ToolAnswer::Json(json!({"kind": resource.kind, "name": self.name, "result": result})))
     }
 }

@@ -3,11 +3,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::resources::Resources;
 use crate::commands::mcp::session::{Ask, Session, running};
 use crate::commands::mcp::table::{TABLE, printed};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// How objects are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ enum Output {
 /// Reads objects.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Get {
+pub(crate) struct GetTool {
     /// The resource as kubectl takes it: pods, pod, po, deployments.apps, events.
     resource: String,
     /// The name of one object; all objects by default.
@@ -48,13 +48,13 @@ pub(crate) struct Get {
     output: Output,
 }
 
-impl Tool for Get {
+impl Tool for GetTool {
     const NAME: &'static str = "get";
     const ABOUT: &'static str = "Read objects as kubectl get does: one by its name, or a list. Events of an object: resource \
         events, with the field selector involvedObject.name=NAME.";
-    const EFFECT: Effect = Effect::Reads;
+    const EFFECT: ToolEffect = ToolEffect::Reads;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let resources = Resources::of(session).await?;
         let resource = resources.named(&self.resource)?;
@@ -69,7 +69,7 @@ impl Tool for Get {
             let table = session.ask(ask.accepting(TABLE)).await?;
             let is_empty = table["rows"].as_array().is_none_or(Vec::is_empty);
             let nothing = || "No resources found\n".to_owned();
-            return Ok(Answer::Text(if is_empty { nothing() } else { printed(&table, is_wide) }));
+            return Ok(ToolAnswer::Text(if is_empty { nothing() } else { printed(&table, is_wide) }));
         }
         let mut found = session.ask(ask).await?;
         let objects = match found["items"].as_array_mut() {
@@ -85,9 +85,9 @@ impl Tool for Get {
             names.push_str(&format!("{}/{name}\n", resource.plural));
         }
         Ok(match self.output {
-            Output::Json => Answer::Json(found),
-            Output::Name => Answer::Text(names),
-            Output::Table | Output::Yaml => Answer::Text(yaml(&found)),
+            Output::Json => ToolAnswer::Json(found),
+            Output::Name => ToolAnswer::Text(names),
+            Output::Table | Output::Yaml => ToolAnswer::Text(yaml(&found)),
         })
     }
 }

@@ -3,10 +3,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::resources::Resources;
 use crate::commands::mcp::session::{Ask, CLIENT, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// How a patch is applied.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ enum PatchType {
 /// Changes an object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Patch {
+pub(crate) struct PatchTool {
     /// The resource as kubectl takes it: deployments, deploy, deployments.apps.
     resource: String,
     /// The name of the object.
@@ -42,13 +42,13 @@ pub(crate) struct Patch {
     subresource: String,
 }
 
-impl Tool for Patch {
+impl Tool for PatchTool {
     const NAME: &'static str = "patch";
     const ABOUT: &'static str = "Change an object as kubectl patch does. Unlike apply, it can remove fields and finalizers of \
         other managers. Returns the object.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let session = running(session)?;
         let resources = Resources::of(session).await?;
         let mut path = resources.named(&self.resource)?.path(self.namespace.as_deref(), Some(&self.name));
@@ -65,6 +65,6 @@ impl Tool for Patch {
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("managedFields");
         }
-        Ok(Answer::Json(object))
+        Ok(ToolAnswer::Json(object))
     }
 }

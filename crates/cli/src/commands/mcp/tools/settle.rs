@@ -3,14 +3,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::session::{Ask, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// Waits until nothing moves.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Settle {
+pub(crate) struct SettleTool {
     /// How long no object may change; 1m by default in stepped time.
     #[serde(skip_serializing_if = "Option::is_none")]
     quiet: Option<String>,
@@ -19,14 +19,14 @@ pub(crate) struct Settle {
     within: Option<String>,
 }
 
-impl Tool for Settle {
+impl Tool for SettleTool {
     const NAME: &'static str = "settle";
     const ABOUT: &'static str = "Wait until the cluster has nothing left to do. A stepped clock advances as far as needed. If it \
         does not settle, for example because a container restarts again and again, the answer says what changed last.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let ask = Ask::of(Method::POST, "/coracle/v1/settle").json(&json!(self));
-        Ok(Answer::Json(running(session)?.ask(ask).await?))
+        Ok(ToolAnswer::Json(running(session)?.ask(ask).await?))
     }
 }

@@ -3,24 +3,24 @@ use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::session::{Ask, Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 /// Keeps the state of the cluster.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Snapshot {
+pub(crate) struct SnapshotTool {
     /// The name of the snapshot. An earlier one of this name is replaced.
     name: String,
 }
 
-impl Tool for Snapshot {
+impl Tool for SnapshotTool {
     const NAME: &'static str = "snapshot";
     const ABOUT: &'static str = "Keep the state of the cluster under a name, in memory, for reset.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         if self.name.is_empty() {
             return Err(Refusal::new("name: a snapshot needs a name"));
         }
@@ -31,6 +31,6 @@ impl Tool for Snapshot {
         if let Some(episode) = &mut session.episode {
             episode.keep(&self.name, &cluster).await?;
         }
-        Ok(Answer::Json(answer))
+        Ok(ToolAnswer::Json(answer))
     }
 }

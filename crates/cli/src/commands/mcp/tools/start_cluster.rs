@@ -2,10 +2,10 @@ use coracle_release::Release;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::embedded_cluster::EmbeddedOptions;
 use crate::commands::mcp::session::{Session, none_runs};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 use crate::commands::time_flag::TimeFlag;
 
 /// The options that a cluster and an exercise have in common.
@@ -36,7 +36,7 @@ impl Common {
 
 /// Starts a cluster.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct StartCluster {
+pub(crate) struct StartClusterTool {
     /// The number of simulated nodes, node-1 and so on; 2 by default, at most 1000.
     #[schemars(range(max = 1000))]
     nodes: Option<usize>,
@@ -47,13 +47,13 @@ pub(crate) struct StartCluster {
 /// The largest number of nodes: an agent that writes a larger one has mistaken something.
 const MOST_NODES: usize = 1000;
 
-impl Tool for StartCluster {
+impl Tool for StartClusterTool {
     const NAME: &'static str = "start_cluster";
     const ABOUT: &'static str = "Start a Kubernetes cluster in memory, with simulated nodes that are Ready. It lasts until \
         stop_cluster. For a broken cluster to repair, use start_exercise.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         none_runs(session)?;
         let nodes = self.nodes.unwrap_or(2);
         if nodes > MOST_NODES {
@@ -62,6 +62,6 @@ impl Tool for StartCluster {
         let started = Session::start(self.common.options(nodes)?).await?;
         let described = started.described().await?;
         *session = Some(started);
-        Ok(Answer::Json(described))
+        Ok(ToolAnswer::Json(described))
     }
 }

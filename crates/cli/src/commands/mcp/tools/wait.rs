@@ -5,16 +5,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::commands::mcp::answer::{Answer, Refusal};
 use crate::commands::mcp::session::{Session, running};
-use crate::commands::mcp::tool::{Effect, Tool};
+use crate::commands::mcp::tool::{Tool, ToolEffect};
+use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
 
 const WITHIN: Duration = Duration::from_secs(600);
 
 /// Waits for an object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Wait {
+pub(crate) struct WaitTool {
     /// A part of an object, with apiVersion and kind: only the fields that it has are compared. Without metadata.name it
     /// may be any object of the kind.
     object: Map<String, Value>,
@@ -25,13 +25,13 @@ pub(crate) struct Wait {
     within: Option<String>,
 }
 
-impl Tool for Wait {
+impl Tool for WaitTool {
     const NAME: &'static str = "wait";
     const ABOUT: &'static str = "Wait until an object holds that is given in part, such as a Deployment with status \
         {readyReplicas: 3}. A stepped clock advances as far as needed. An error says what was found instead.";
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: ToolEffect = ToolEffect::Writes;
 
-    async fn run(self, session: &mut Option<Session>) -> Result<Answer, Refusal> {
+    async fn run(self, session: &mut Option<Session>) -> Result<ToolAnswer, Refusal> {
         let cluster = running(session)?.controlled().clone();
         let within = self.within.as_deref().map_or(Some(WITHIN), parse_duration);
         let within = within.ok_or_else(|| Refusal::new("within: expected a duration such as 90s, 10m or 1h"))?;
@@ -43,7 +43,7 @@ impl Tool for Wait {
         let now = cluster.now().await?;
         let advanced = Duration::try_from(now.duration_since(before)).unwrap_or_default();
         match met {
-            Ok(()) => Ok(Answer::Json(json!({"now": now.to_string(), "advanced": format_duration(advanced)}))),
+            Ok(()) => Ok(ToolAnswer::Json(json!({"now": now.to_string(), "advanced": format_duration(advanced)}))),
             Err(answer) => {
                 let (expected, found) = coracle_scenario::expected_and_found(answer);
                 let within = format_duration(within);

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What a tool returns.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum ToolAnswer {
     /// Text for a reader.
     Text(String),
     /// An object for a program. A reader gets it as text.
