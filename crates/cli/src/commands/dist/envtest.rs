@@ -59,9 +59,10 @@ impl Envtest {
 
 /// The programs, packed, by platform.
 fn read(files: Vec<PathBuf>) -> Result<BTreeMap<&'static str, Program>> {
-    let files = match files.is_empty() {
-        true => vec![std::env::current_exe().context("cannot find the file of this program")?],
-        false => files,
+    let files = if files.is_empty() {
+        vec![std::env::current_exe().context("cannot find the file of this program")?]
+    } else {
+        files
     };
     let mut programs = BTreeMap::new();
     for file in files {
