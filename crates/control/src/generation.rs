@@ -3,8 +3,8 @@ use std::sync::Arc;
 use coracle_cluster::{Cluster, Transport};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_scenario::RunningFaults;
-use tokio::sync::watch;
 
+use crate::end_signal::EndSignal;
 use crate::start::Started;
 
 /// One start of a controlled cluster: a reset ends it, and begins the next.
@@ -15,7 +15,7 @@ pub struct Generation {
     pub faults: RunningFaults,
     pub(crate) front: Transport,
     pub(crate) log: GenerationLog,
-    ended: watch::Sender<bool>,
+    ended: EndSignal,
 }
 
 /// The part of the event log that is about a generation.
@@ -30,16 +30,16 @@ pub(crate) struct GenerationLog {
 impl Generation {
     pub(crate) fn new(started: Started, log: GenerationLog) -> Arc<Self> {
         let Started { cluster, faults, front } = started;
-        Arc::new(Self { cluster, faults, front, log, ended: watch::Sender::new(false) })
+        Arc::new(Self { cluster, faults, front, log, ended: EndSignal::default() })
     }
 
     /// Ends the requests that wait for an answer, and the watches.
     pub(crate) fn end(&self) {
-        self.ended.send_replace(true);
+        self.ended.end();
     }
 
     /// A signal of the end.
-    pub(crate) fn ended(&self) -> watch::Receiver<bool> {
-        self.ended.subscribe()
+    pub(crate) fn ended(&self) -> EndSignal {
+        self.ended.clone()
     }
 }

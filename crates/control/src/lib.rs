@@ -13,6 +13,7 @@ mod access;
 mod api;
 mod cluster_time;
 mod controlled_cluster;
+mod end_signal;
 mod error;
 mod event_log;
 mod generation;

@@ -51,7 +51,7 @@ fn relay(time: &ClusterTime, mut body: Body) -> Body {
     let pump = time.spawn(async move {
         while let Some(frame) = body.frame().await {
             clock.touch();
-            if sender.send(frame.map_err(Into::into)).await.is_err() {
+            if sender.send(frame).await.is_err() {
                 return;
             }
         }

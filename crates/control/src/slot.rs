@@ -12,9 +12,9 @@ use http::{Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::Full;
 use parking_lot::RwLock;
-use tokio::sync::watch;
 
 use crate::ClusterTime;
+use crate::end_signal::EndSignal;
 use crate::generation::Generation;
 use crate::relay;
 
@@ -66,20 +66,15 @@ pub(crate) fn transport(
 /// The answer, unless the generation ends before.
 async fn serve(
     answer: impl Future<Output = Result<Response<Body>, BoxError>>,
-    ended: Option<watch::Receiver<bool>>,
+    ended: Option<EndSignal>,
 ) -> Result<Response<Body>, BoxError> {
     let Some(ended) = ended else { return answer.await };
-    let mut ended = until(ended).boxed();
+    let mut ended = ended.ended().boxed();
     match select(std::pin::pin!(answer), &mut ended).await {
         Either::Left((Ok(response), _)) => Ok(response.map(|body| boxed(EndingBody { body, ended: Some(ended) }))),
         Either::Left((Err(error), _)) => Err(error),
         Either::Right(_) => Ok(unavailable()),
     }
-}
-
-async fn until(mut ended: watch::Receiver<bool>) {
-    // An error means that the generation is gone.
-    let _ = ended.wait_for(|ended| *ended).await;
 }
 
 /// The answer while no generation is in the slot.

@@ -173,7 +173,6 @@ impl SteppedClock {
             .on_thread_park(move || idle.idle.notify_waiters())
             .build()?;
         let (handle, driven) = (runtime.handle().clone(), Arc::clone(&brake));
-        #[expect(clippy::disallowed_methods, reason = "each clock has a thread")]
         std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(move || {
             runtime.block_on(async {
                 let driving = match pacing {
