@@ -272,6 +272,7 @@ impl ControlledCluster {
     async fn take_snapshot(&self) -> Result<ClusterSnapshot, Error> {
         let taken = self.with(|generation| async move {
             let cluster = &generation.cluster;
+            in_memory(cluster)?;
             let kept = cluster.keep_store()?.after(0);
             let revision = revision(cluster).await;
             Ok(ClusterSnapshot { kept, nodes: cluster.kubelet().save(), revision, at: cluster.ambient().clock.now() })
@@ -286,6 +287,7 @@ impl ControlledCluster {
     /// If there is no such snapshot, or the cluster does not start.
     pub async fn reset(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let _turn = self.shared.turn.lock().await;
+        in_memory(&self.generation()?.cluster)?;
         let snapshot = self.shared.snapshots.get(name)?;
         let old = self.shared.slot.take();
         let ended = match &old {
@@ -337,6 +339,7 @@ impl ControlledCluster {
             ForkFrom::Snapshot(name) => self.shared.snapshots.get(&name)?,
             ForkFrom::Revision(revision) => {
                 let generation = self.generation()?;
+                in_memory(&generation.cluster)?;
                 let kept = generation.cluster.keep_store()?.at(revision)?;
                 // The state of nodes has no history: they find the pods of the revision as after a crash.
                 ClusterSnapshot { kept, nodes: coracle_cluster::SavedNodes::default(), revision, at: self.now().await? }
@@ -453,6 +456,12 @@ async fn sole(mut generation: Arc<Generation>) -> Option<Generation> {
         tokio::time::sleep(LOOK_AGAIN).await;
     }
     None
+}
+
+/// Refuses a cluster whose objects are on disk or in an etcd.
+fn in_memory(cluster: &Cluster) -> Result<(), Error> {
+    let why = "the objects are not in memory: start the server with --ephemeral to keep, reset and fork its state";
+    if cluster.handle().has_store_in_memory() { Ok(()) } else { Err(Error::Unavailable(why)) }
 }
 
 async fn revision(cluster: &Cluster) -> i64 {

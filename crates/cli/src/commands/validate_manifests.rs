@@ -161,7 +161,7 @@ impl Document<'_> {
     fn group(&self) -> usize {
         let kind = self.value["kind"].as_str().unwrap_or_default();
         let is_it = |kinds: &&[&str]| kinds.contains(&kind);
-        match NEEDED.iter().position(|kinds| is_it(kinds)) {
+        match NEEDED.iter().position(&is_it) {
             Some(group) => group,
             None if is_it(&LAST) => NEEDED.len() + 1,
             None => NEEDED.len(),

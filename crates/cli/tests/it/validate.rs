@@ -201,3 +201,103 @@ fn a_folder_without_files_is_nothing_matched_and_a_missing_file_is_a_problem() {
         text(&output)
     );
 }
+
+/// Manifests with one mistake of each sort.
+const MANIFESTS: &str = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replica: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop}
+spec:
+  containers:
+  - name: a
+    image: nginx
+    imagePullPolicy: Sometimes
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: few, namespace: shop}
+spec: {hard: {configmaps: "2"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: too-many, namespace: shop}
+---
+apiVersion: example.com/v1
+kind: Boat
+metadata: {name: heavy}
+spec: {crew: 9}
+---
+apiVersion: example.com/v1
+kind: Ship
+metadata: {name: none}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  scope: Cluster
+  names: {plural: boats, singular: boat, kind: Boat, listKind: BoatList}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {crew: {type: integer}}
+            x-kubernetes-validations: [{rule: self.crew < 3, message: a coracle is small}]
+"#;
+
+#[test]
+fn manifests_are_checked_as_an_api_server_would_with_the_lines_of_their_fields() {
+    let folder = Folder::new("manifests");
+    let file = folder.path().join("shop.yaml");
+    std::fs::write(&file, MANIFESTS).unwrap();
+    // kube-root-ca.crt is the first of two in the namespace, and `one` the second.
+    let one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: shop}\n";
+    std::fs::write(folder.path().join("first.yaml"), one).unwrap();
+    let output = coracle().arg("validate").arg(folder.path()).output().unwrap();
+    let found = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{found}");
+    let problems = [
+        ("shop.yaml:1:", "replica"),
+        ("shop.yaml:18:", "Unsupported value: \"Sometimes\""),
+        ("shop.yaml:25:", "exceeded quota: few"),
+        ("shop.yaml:31:", "a coracle is small"),
+        ("shop.yaml:34:", "has no kind \"Ship\""),
+    ];
+    for (place, why) in problems {
+        assert!(found.lines().any(|line| line.contains(place) && line.contains(why)), "{place} {why}: {found}");
+    }
+    assert!(found.ends_with("2 files, 5 problems\n"), "{found}");
+}
+
+#[test]
+fn manifests_without_a_mistake_pass_and_a_kind_belongs_to_its_release() {
+    let folder = Folder::new("manifests-of-a-release");
+    let file = folder.path().join("bundle.yaml");
+    let bundle = "apiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata: {name: a}\n\
+                  spec: {taint: {key: a, effect: NoSchedule}}\n";
+    std::fs::write(&file, bundle).unwrap();
+    let validate = |release: &str| {
+        coracle().args(["validate", "--kubernetes", release]).arg(&file).output().unwrap()
+    };
+    let newest = validate("1.37");
+    assert_eq!(newest.status.code(), Some(0), "{}", text(&newest));
+    let oldest = validate("1.35");
+    assert_eq!(oldest.status.code(), Some(2));
+    assert!(text(&oldest).contains("Kubernetes 1.35 has no kind"), "{}", text(&oldest));
+}
