@@ -159,6 +159,6 @@ mod tests {
 
     #[test]
     fn a_name_is_one_step_of_a_path() {
-        assert_eq!(path_of("lag: 5s/a-b"), "/coracle/faults/lag%3A%205s%2Fa-b");
+        assert_eq!(path_of("lag: 5s/a-b"), "/coracle/v1/faults/lag%3A%205s%2Fa-b");
     }
 }

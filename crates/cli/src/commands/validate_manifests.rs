@@ -212,9 +212,7 @@ impl Document<'_> {
         if !problems.is_empty() {
             return problems;
         }
-        // Strict decoding names its fields in the message only.
-        let named = message.split('"').skip(1).step_by(2).find(|quoted| quoted.contains('.')).unwrap_or_default();
-        vec![self.problem(named, message.clone())]
+        vec![self.problem(named_field(&message), message.clone())]
     }
 
     /// A problem at a field: at its line, or at that of the nearest field around it.
@@ -226,17 +224,30 @@ impl Document<'_> {
     }
 }
 
+/// The field that a message of strict decoding names: `unknown field "spec.replica"`, or `.spec.replica: field not
+/// declared in schema`.
+fn named_field(message: &str) -> &str {
+    let quoted = message.split('"').skip(1).step_by(2).find(|quoted| quoted.contains('.'));
+    let of_schema = || message.split(' ').find_map(|word| word.strip_prefix('.')?.strip_suffix(':'));
+    quoted.or_else(of_schema).unwrap_or_default()
+}
+
 /// The line of a field such as `spec.containers[0].image`, or of the nearest field around it that exists.
 fn line_of(node: &YamlNode, field: &str) -> u64 {
     let (mut node, mut line) = (node, node.line());
     for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
         let next = match &node.value {
-            YamlValue::Object(fields) => fields.iter().find(|field| field.name == step).map(|field| &field.node),
-            YamlValue::List(items) => step.parse::<usize>().ok().and_then(|at| items.get(at)),
+            // A field is where its name stands.
+            YamlValue::Object(fields) => {
+                fields.iter().find(|field| field.name == step).map(|field| (&field.node, field.location.line()))
+            }
+            YamlValue::List(items) => {
+                step.parse::<usize>().ok().and_then(|at| items.get(at)).map(|item| (item, item.line()))
+            }
             YamlValue::Scalar(_) => None,
         };
         let Some(found) = next else { return line };
-        (node, line) = (found, found.line());
+        (node, line) = found;
     }
     line
 }

@@ -105,7 +105,7 @@ fn all_problems_of_all_files_are_listed_with_an_excerpt_each() {
     std::fs::write(&scenario, format!("{HEAD}  always: [{{name: n, cel: 'podz'}}]\n{steps}")).unwrap();
     std::fs::write(&lesson, "apiVersion: coracle.dev/v1alpha1\nkind: Lesson\nmetadata: {name: b}\nspec: {numbr: 1}\n")
         .unwrap();
-    std::fs::write(&manifest, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: c}\n").unwrap();
+    std::fs::write(&manifest, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndat: {a: b}\n").unwrap();
     let output = coracle().arg("validate").args([&scenario, &lesson, &manifest]).output().unwrap();
     let said = text(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -115,7 +115,8 @@ fn all_problems_of_all_files_are_listed_with_an_excerpt_each() {
         "\n  9 |     - kill: {component: schedular}\n    |                         ^\n",
         "a.yaml:10:25: unknown",
         "b.yaml:4:8: unknown field `numbr`",
-        "c.yaml:2:7: `Deployment` in `apps/v1` is a kind of Kubernetes",
+        "c.yaml:4:1: failed to create typed patch object",
+        "Kind=ConfigMap): .dat: field not declared in schema",
         "\n3 files, 5 problems\n",
     ] {
         assert!(said.contains(part), "{part}\n{said}");
@@ -273,11 +274,11 @@ fn manifests_are_checked_as_an_api_server_would_with_the_lines_of_their_fields()
     let found = text(&output);
     assert_eq!(output.status.code(), Some(2), "{found}");
     let problems = [
-        ("shop.yaml:1:", "replica"),
+        ("shop.yaml:5:", "replica"),
         ("shop.yaml:18:", "Unsupported value: \"Sometimes\""),
         ("shop.yaml:25:", "exceeded quota: few"),
-        ("shop.yaml:31:", "a coracle is small"),
-        ("shop.yaml:34:", "has no kind \"Ship\""),
+        ("shop.yaml:32:", "a coracle is small"),
+        ("shop.yaml:35:", "has no kind \"Ship\""),
     ];
     for (place, why) in problems {
         assert!(found.lines().any(|line| line.contains(place) && line.contains(why)), "{place} {why}: {found}");
@@ -292,9 +293,7 @@ fn manifests_without_a_mistake_pass_and_a_kind_belongs_to_its_release() {
     let bundle = "apiVersion: resource.k8s.io/v1\nkind: DeviceTaintRule\nmetadata: {name: a}\n\
                   spec: {taint: {key: a, effect: NoSchedule}}\n";
     std::fs::write(&file, bundle).unwrap();
-    let validate = |release: &str| {
-        coracle().args(["validate", "--kubernetes", release]).arg(&file).output().unwrap()
-    };
+    let validate = |release: &str| coracle().args(["validate", "--kubernetes", release]).arg(&file).output().unwrap();
     let newest = validate("1.37");
     assert_eq!(newest.status.code(), Some(0), "{}", text(&newest));
     let oldest = validate("1.35");
