@@ -24,13 +24,14 @@ pub(crate) fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
 }
 
-/// The YAML files in a folder, sorted by name.
+/// The YAML files in a folder, sorted by name. Hidden files, whose names begin with a dot, are configurations of tools.
 ///
 /// # Errors
 /// If the folder cannot be read.
 pub(crate) fn yaml_files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    files.retain(|path| is_yaml(path));
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    files.retain(|path| is_yaml(path) && !is_hidden(path));
     files.sort();
     Ok(files)
 }

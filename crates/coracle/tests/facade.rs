@@ -18,6 +18,10 @@ use coracle::{
     NodeSpec, Scenario, ServiceRoutes, SignedDuration, Transport, cluster,
 };
 
+/// Documents about packages in other languages, whose names may be those of the library.
+const OF_OTHER_LANGUAGES: &[&str] =
+    &["testing-in-go.md", "testing-in-java.md", "testing-in-javascript.md", "testing-in-python.md"];
+
 /// Documents for contributors: they name items that no other program can use.
 const FOR_CONTRIBUTORS: [&str; 7] = [
     "adding-a-controller.md",
@@ -253,7 +257,10 @@ fn root() -> PathBuf {
 fn documents() -> Vec<(String, PathBuf)> {
     let guides = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let named = |path: PathBuf| (path.file_name().unwrap().to_str().unwrap().to_owned(), path.clone());
-    let is_for_users = |(name, _): &(String, PathBuf)| name.ends_with(".md") && !FOR_CONTRIBUTORS.contains(&&**name);
+    let is_for_users = |(name, _): &(String, PathBuf)| {
+        let is_left_out = FOR_CONTRIBUTORS.contains(&&**name) || OF_OTHER_LANGUAGES.contains(&&**name);
+        name.ends_with(".md") && !is_left_out
+    };
     let mut documents: Vec<_> = guides.map(named).filter(is_for_users).collect();
     documents.push(("README.md".to_owned(), root().join("README.md")));
     documents.sort();

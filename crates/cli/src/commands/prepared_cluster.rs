@@ -100,7 +100,10 @@ pub(super) fn launcher(builder: Builder, faults: Option<FaultList>, folder: Stat
         let is_real = time.is_real();
         Box::pin(async move {
             let launched = launch(builder, faults.as_ref()).await;
-            let (cluster, faults) = launched.map_err(|error| Error::Launch(format!("{error:#}")))?;
+            let (cluster, faults) = launched.map_err(|error| match error.downcast() {
+                Ok(of_cluster) => Error::Cluster(of_cluster),
+                Err(other) => Error::Launch(format!("{other:#}")),
+            })?;
             if is_real {
                 cluster.spawn("disks", watch_disks(cluster.store(), cluster.recorder().clone()));
             }

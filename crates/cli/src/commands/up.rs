@@ -9,7 +9,7 @@ use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::stages::{Stage, read_stages};
 use coracle_cluster::{ApiServerOptions, Builder, Cluster, SavedNodes, StoreSpec, controllers};
 use coracle_cluster::{Images, KeyFiles, read_keys};
-use coracle_control::ControlledCluster;
+use coracle_control::{ControlledCluster, Error};
 use coracle_journal::{Header, Recorder};
 use coracle_pki::Credential;
 use coracle_release::Release;
@@ -214,7 +214,11 @@ impl Up {
         let token = prepared.token.clone();
         let (options, around) = prepared.controlled(&folder, time, self.seed);
         let Around { serving, page, named, audit, claim, tasks: _tasks } = around;
-        let controlled = ControlledCluster::start(options).await?;
+        let controlled = ControlledCluster::start(options).await.map_err(|error| match error {
+            // A wrong option is a wrong command line.
+            Error::Cluster(of_cluster) => of_cluster.into(),
+            other => anyhow::Error::from(other),
+        })?;
         // From now on the saved state of nodes is older than the store.
         let _ = std::fs::remove_file(folder.nodes());
         let more = more_nodes(&controlled, &named).await?;
