@@ -107,13 +107,20 @@ impl ClusterTime {
     pub(crate) async fn quiet(&self) -> Result<(), Error> {
         let Some(clock) = self.stepped_clock() else { return Ok(()) };
         loop {
-            let idle = clock.clone();
-            self.run(async move { idle.idle().await }).await?;
+            self.idle().await?;
             let wait = clock.quiet_in();
             if wait.is_zero() {
                 return Ok(());
             }
             tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Waits until all tasks of a cluster with a stepped clock are idle.
+    pub(crate) async fn idle(&self) -> Result<(), Error> {
+        match self.stepped_clock().cloned() {
+            Some(clock) => self.run(async move { clock.idle().await }).await,
+            None => Ok(()),
         }
     }
 

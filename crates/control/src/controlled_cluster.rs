@@ -304,7 +304,7 @@ impl ControlledCluster {
         let at = self.shared.time.stepped_clock().map(|_| state.at);
         let generation = self.launch(Some(state), at).await?;
         // What the components do at their start is done before a request of a client, so that a seed gives one run.
-        self.shared.time.quiet().await?;
+        self.shared.time.idle().await?;
         let revision = revision(&generation.cluster).await;
         let at = generation.cluster.ambient().clock.clone();
         self.shared.slot.set(generation);

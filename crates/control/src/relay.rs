@@ -20,43 +20,56 @@ const FRAMES: usize = 16;
 
 type SentFrame = Result<Frame<Bytes>, BoxError>;
 
-/// Sends a request to an API on the runtime of `time`.
+/// Sends a request to an API on the runtime of `time`. A stepped clock gives its client a moment to `react`.
 pub(crate) async fn send(
     time: &ClusterTime,
     to: &Transport,
     request: Request<Body>,
+    react: bool,
 ) -> Result<Response<Body>, BoxError> {
     if time.is_real() {
         return to.send(request).await;
     }
-    time.touch();
+    let reaction = Reaction(react.then(|| time.clone()));
+    reaction.begin();
     let answer = to.send(request);
     let relayed = time.clone();
     let answering = Aborted(time.spawn(async move {
         let response = answer.await?;
-        relayed.touch();
-        Ok::<_, BoxError>(response.map(|body| relay(&relayed, body)))
+        reaction.begin();
+        Ok::<_, BoxError>(response.map(|body| relay(&relayed, reaction, body)))
     }));
     answering.await
 }
 
 /// A body whose frames are polled by a task on the runtime of `time`.
-fn relay(time: &ClusterTime, mut body: Body) -> Body {
+fn relay(time: &ClusterTime, reaction: Reaction, mut body: Body) -> Body {
     if body.is_end_stream() {
         return body;
     }
     let size_hint = body.size_hint();
     let (sender, frames) = mpsc::channel(FRAMES);
-    let clock = time.clone();
     let pump = time.spawn(async move {
         while let Some(frame) = body.frame().await {
-            clock.touch();
+            reaction.begin();
             if sender.send(frame).await.is_err() {
                 return;
             }
         }
     });
     boxed(RelayedBody { frames, size_hint, pump: Aborted(pump) })
+}
+
+/// The moment in which a client in another process may react to what it has got; `None` for a client that controls the
+/// clock.
+struct Reaction(Option<ClusterTime>);
+
+impl Reaction {
+    fn begin(&self) {
+        if let Some(time) = &self.0 {
+            time.touch();
+        }
+    }
 }
 
 /// A task that ends with its reader.

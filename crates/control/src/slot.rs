@@ -58,7 +58,8 @@ pub(crate) fn transport(
             let Some(generation) = generation else { return Ok(unavailable()) };
             let (front, ended) = (generation.front.clone(), generation.ended());
             drop(generation);
-            serve(relay::send(&time, &front, request), (!is_control).then_some(ended)).await
+            // A client of the control endpoint does not react to the cluster, and its request outlives the generation.
+            serve(relay::send(&time, &front, request, !is_control), (!is_control).then_some(ended)).await
         }
     }))
 }
