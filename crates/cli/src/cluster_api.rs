@@ -32,7 +32,8 @@ pub(crate) async fn send(server: &Https, method: Method, path: &str, body: Strin
 /// The answer of the control endpoint of a cluster in JSON.
 ///
 /// # Errors
-/// If the cluster does not answer, has no control endpoint, or refuses; a refusal is a usage error with its message.
+/// If the cluster does not answer, has no control endpoint, or refuses; a refusal is a usage error with its message. A
+/// condition that did not hold in time is [`exit::NotInTime`].
 pub(crate) async fn control(server: &Https, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
     let path = format!("{}/{path}", coracle_control::PREFIX);
     let body = body.map(|body| body.to_string()).unwrap_or_default();
@@ -48,6 +49,7 @@ pub(crate) async fn control(server: &Https, method: Method, path: &str, body: Op
             let why = "the cluster has no control endpoint: start it with `coracle up --ephemeral`";
             Err(exit::Usage(why.to_owned()).into())
         }
+        StatusCode::REQUEST_TIMEOUT => Err(exit::NotInTime(message).into()),
         StatusCode::INTERNAL_SERVER_ERROR | StatusCode::SERVICE_UNAVAILABLE => Err(anyhow!("{message}")),
         _ => Err(exit::Usage(message).into()),
     }

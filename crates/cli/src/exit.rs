@@ -28,3 +28,15 @@ impl std::fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// What was awaited did not happen in time.
+#[derive(Debug)]
+pub(crate) struct NotInTime(pub(crate) String);
+
+impl std::fmt::Display for NotInTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotInTime {}

@@ -143,6 +143,9 @@ fn explain(error: &anyhow::Error) -> u8 {
         return exit::READER_GONE;
     }
     note!("coracle: {error:#}");
+    if error.downcast_ref::<exit::NotInTime>().is_some() {
+        return exit::NOT_IN_TIME;
+    }
     let refused = matches!(error.downcast_ref(), Some(coracle_cluster::Error::Options(_)));
     if refused || error.downcast_ref::<exit::Usage>().is_some() { exit::USAGE } else { exit::FAILED }
 }

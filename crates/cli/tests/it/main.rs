@@ -1,6 +1,7 @@
 //! The binary as people use it: scenarios, a kubectl session, determinism, a cluster split into processes,
 //! and TLS towards the store.
 
+mod control;
 mod course;
 mod determinism;
 mod down;
