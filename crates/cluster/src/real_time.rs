@@ -41,3 +41,38 @@ impl RealTime {
         }
     }
 }
+
+#[cfg(all(test, feature = "serve"))]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Counts the holds that exist.
+    struct Hold(Arc<AtomicUsize>);
+
+    impl Drop for Hold {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn the_clock_is_held_during_a_call_whose_time_is_the_machines() {
+        let network = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+        let paused = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let holds = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&holds);
+        let real_time = RealTime::new(network.handle().clone(), move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Hold(Arc::clone(&counted))
+        });
+        let seen = Arc::clone(&holds);
+        let hour = Duration::from_secs(3600);
+        let during = paused.block_on(real_time.run(hour, async move { Ok(seen.load(Ordering::SeqCst)) }));
+        assert_eq!((during, holds.load(Ordering::SeqCst)), (Ok(1), 0));
+        let never = std::future::pending::<Result<(), String>>();
+        let late = paused.block_on(real_time.run(Duration::from_millis(1), never));
+        assert_eq!((late, holds.load(Ordering::SeqCst)), (Err("context deadline exceeded".to_owned()), 0));
+    }
+}
