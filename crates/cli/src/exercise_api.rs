@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use coracle_cluster::{Cluster, PathRequest, PathService, Transport};
+use coracle_cluster::{Body, Cluster, PathRequest, PathService, Transport};
 use coracle_lesson::Exercise;
 use coracle_meta::Status;
 use coracle_scenario::{ClaimVerdict, Workload};
 use coracle_sim::World;
 use http::{Method, Response, StatusCode};
-use http_body_util::Full;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::control_path::{self, only_masters, respond};
+use crate::control_path::only_masters;
 use crate::output::note;
 
 /// The path of the exercise.
@@ -69,13 +67,13 @@ pub(crate) fn in_front_of(front: Transport, exercise: &Arc<RunningExercise>) -> 
         let exercise = Arc::clone(&exercise);
         async move { answer(&exercise, asked).await }
     });
-    control_path::in_front_of(front, |path| path == PATH, service)
+    coracle_control::in_front_of(front, |path| path == PATH, service)
 }
 
-async fn answer(exercise: &RunningExercise, asked: PathRequest) -> Result<Response<Full<Bytes>>, Status> {
+async fn answer(exercise: &RunningExercise, asked: PathRequest) -> Result<Response<Body>, Status> {
     only_masters(&asked, "use", PATH)?;
     if asked.method != Method::GET {
         return Err(Status::failure(405, "MethodNotAllowed", format!("only GET applies to {PATH}")));
     }
-    respond(StatusCode::OK, &exercise.verdict().await)
+    Ok(coracle_control::json(StatusCode::OK, &exercise.verdict().await))
 }

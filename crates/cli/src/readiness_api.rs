@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use coracle_ambient::PendingWork;
 use coracle_client::{Client, ListParams};
-use coracle_cluster::{Cluster, Kubelet, PathRequest, PathService, Transport, User};
+use coracle_cluster::{Body, Cluster, Kubelet, PathRequest, PathService, Transport, User};
 use coracle_meta::{Object, Status};
 use coracle_sim::{Settle, SteppedClock, settle_work};
 use coracle_store::Store;
 use http::{Method, Response, StatusCode};
-use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::control_path::{self, only_masters, respond};
+use crate::control_path::only_masters;
 use crate::readiness::{NodeReadiness, Readiness};
 use crate::simulated::nodes;
 
@@ -63,16 +62,16 @@ impl ReadinessApi {
             let api = self.clone();
             async move { api.answer(&asked).await }
         });
-        control_path::in_front_of(front, |path| path == PATH || path == WAIT_PATH, service)
+        coracle_control::in_front_of(front, |path| path == PATH || path == WAIT_PATH, service)
     }
 
-    async fn answer(&self, asked: &PathRequest) -> Result<Response<Full<bytes::Bytes>>, Status> {
+    async fn answer(&self, asked: &PathRequest) -> Result<Response<Body>, Status> {
         only_masters(asked, "get", PATH)?;
         if asked.method != Method::GET {
             return Err(Status::failure(405, "MethodNotAllowed", "the readiness can only be got"));
         }
         let readiness = if asked.path == WAIT_PATH { self.wait(WAITS).await } else { self.now().await };
-        respond(StatusCode::OK, &json!(readiness))
+        Ok(coracle_control::json(StatusCode::OK, &json!(readiness)))
     }
 
     /// The readiness now.

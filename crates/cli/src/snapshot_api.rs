@@ -15,7 +15,7 @@ use http::{Method, Response};
 use http_body::Frame;
 use http_body_util::StreamBody;
 
-use crate::control_path::{self, only_masters};
+use crate::control_path::only_masters;
 use crate::snapshot;
 use crate::state::StateFolder;
 
@@ -48,7 +48,7 @@ impl SnapshotApi {
             let api = api.clone();
             async move { api.answer(&asked).await }
         });
-        control_path::in_front_of(front, |path| path == PATH, service)
+        coracle_control::in_front_of(front, |path| path == PATH, service)
     }
 
     async fn answer(&self, asked: &PathRequest) -> Result<Response<Body>, Status> {

@@ -6,13 +6,14 @@ use std::time::Duration;
 use coracle_ambient::{Ambient, Panics, Timestamp};
 use coracle_cluster::{Cluster, PathService, Transport};
 use coracle_journal::{Header, Recorder};
-use coracle_sim::{InvariantAnswer, InvariantQuestion, NotSettled, Polarity, Settle, Settled, World, settle};
+use coracle_sim::{InvariantAnswer, InvariantQuestion, NotSettled, Polarity, Settle, Settled, settle};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
+use crate::followed_world::follow;
 use crate::generation::{Generation, GenerationLog};
 use crate::slot::{self, Slot};
 use crate::snapshots::{ClusterSnapshot, START, Snapshots};
@@ -199,12 +200,8 @@ impl ControlledCluster {
         let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default").to_owned();
         let polarity = if absent { Polarity::Never } else { Polarity::Always };
         let met = self.with_time(move |generation| async move {
-            let cluster = &generation.cluster;
-            let world = World::new(cluster.store(), &namespace, Arc::new(cluster.plurals()), Vec::new());
-            let followed = world.clone();
-            let following = tokio::spawn(async move { followed.follow().await });
+            let (world, _following) = follow(&generation.cluster, &namespace);
             let met = world.until(&InvariantQuestion::Partial(object), polarity, within).await;
-            following.abort();
             met.map(drop).map_err(|late| late.answer)
         });
         met.await
@@ -300,17 +297,15 @@ impl ControlledCluster {
             }
             None => 0,
         };
-        let state = ClusterSnapshot { kept: snapshot.kept.after(ended), ..snapshot };
+        let state = ClusterSnapshot { kept: snapshot.kept.after(ended), ..snapshot.clone() };
         let at = self.shared.time.stepped_clock().map(|_| state.at);
         let generation = self.launch(Some(state), at).await?;
         // What the components do at their start is done before a request of a client, so that a seed gives one run.
         self.shared.time.idle().await?;
         let revision = revision(&generation.cluster).await;
-        let at = generation.cluster.ambient().clock.clone();
         self.shared.slot.set(generation);
         self.shared.time.spawn(async move { drop(old) });
-        let at = self.shared.time.run(async move { at.now() }).await?;
-        Ok(ClusterSnapshot { revision, at, ..self.shared.snapshots.get(name)? })
+        Ok(ClusterSnapshot { revision, at: self.now().await?, ..snapshot })
     }
 
     /// Starts a generation. Its ambient belongs to the runtime of the cluster, because its clock does.
@@ -382,13 +377,10 @@ impl ControlledCluster {
     /// # Errors
     /// If no fork has this name.
     pub async fn end_fork(&self, name: &str) -> Result<Value, Error> {
-        let removed = {
+        let fork = {
             let mut forks = self.shared.forks.lock();
-            let there = || forks.keys().cloned().collect::<Vec<_>>().join(", ");
-            let unknown = || Error::NotFound { kind: "fork", name: name.to_owned(), there: there() };
-            if !forks.contains_key(name) { Err(unknown()) } else { Ok(forks.remove(name)) }
-        }?;
-        let Some(fork) = removed else { return Err(Error::Ended) };
+            forks.remove(name).ok_or_else(|| Error::not_found("fork", name, &forks))?
+        };
         fork.serving.abort();
         fork.cluster.end().await;
         Ok(fork.without_credentials())

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use coracle_meta::Status;
 
 /// Why a running server cannot do what is asked.
@@ -28,6 +30,14 @@ pub enum Error {
     /// The server was started without what is needed.
     #[error("{0}")]
     Unavailable(&'static str),
+}
+
+impl Error {
+    /// There is no `kind` of this name among those that are `there`.
+    pub(crate) fn not_found<T>(kind: &'static str, name: &str, there: &BTreeMap<String, T>) -> Self {
+        let there: Vec<&str> = there.keys().map(String::as_str).collect();
+        Self::NotFound { kind, name: name.to_owned(), there: there.join(", ") }
+    }
 }
 
 impl From<Error> for Status {

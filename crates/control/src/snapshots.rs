@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::Error;
 
 /// The name of the state in which the cluster started.
-pub(crate) const START: &str = "start";
+pub const START: &str = "start";
 
 /// The state of a cluster in memory: its store without history, and its nodes.
 #[derive(Clone)]
@@ -38,12 +38,12 @@ impl Snapshots {
 
     pub(crate) fn get(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let snapshots = self.0.lock();
-        snapshots.get(name).cloned().ok_or_else(|| not_found(name, &snapshots))
+        snapshots.get(name).cloned().ok_or_else(|| Error::not_found("snapshot", name, &snapshots))
     }
 
     pub(crate) fn remove(&self, name: &str) -> Result<ClusterSnapshot, Error> {
         let mut snapshots = self.0.lock();
-        snapshots.remove(name).ok_or_else(|| not_found(name, &snapshots))
+        snapshots.remove(name).ok_or_else(|| Error::not_found("snapshot", name, &snapshots))
     }
 
     pub(crate) fn list(&self) -> Value {
@@ -51,9 +51,4 @@ impl Snapshots {
         let all: Vec<Value> = snapshots.iter().map(|(name, snapshot)| snapshot.to_json(name)).collect();
         json!({"snapshots": all})
     }
-}
-
-fn not_found(name: &str, snapshots: &BTreeMap<String, ClusterSnapshot>) -> Error {
-    let there: Vec<&str> = snapshots.keys().map(String::as_str).collect();
-    Error::NotFound { kind: "snapshot", name: name.to_owned(), there: there.join(", ") }
 }

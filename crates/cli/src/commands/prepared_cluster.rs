@@ -54,30 +54,19 @@ pub(super) struct PreparedCluster {
     pub(super) tasks: JoinSet<()>,
 }
 
-/// What [`PreparedCluster::controlled`] leaves to its caller.
-pub(super) struct Around {
-    pub(super) serving: SecureServing,
-    pub(super) page: Option<String>,
-    pub(super) named: Vec<String>,
-    pub(super) audit: Option<Audit>,
-    pub(super) claim: state::Claim,
-    pub(super) tasks: JoinSet<()>,
-}
-
 impl PreparedCluster {
     /// The options of a cluster that is controlled from outside.
-    pub(super) fn controlled(
-        self,
-        folder: &StateFolder,
-        time: ClusterTime,
-        seed: Option<u64>,
-    ) -> (ControlOptions, Around) {
-        let Self { builder, log, faults, serving, token, page, named, audit, claim, tasks } = self;
-        let listener = listener(&serving, token);
-        let launcher = launcher(builder, faults, folder.clone());
-        let panics = server_ambient().panics;
-        let options = ControlOptions { time, launcher, listener, log, panics, seed, starts_at: None, state: None };
-        (options, Around { serving, page, named, audit, claim, tasks })
+    pub(super) fn controlled(&self, folder: &StateFolder, time: ClusterTime, seed: Option<u64>) -> ControlOptions {
+        ControlOptions {
+            time,
+            launcher: launcher(self.builder.clone(), self.faults.clone(), folder.clone()),
+            listener: listener(&self.serving, self.token.clone()),
+            log: self.log.clone(),
+            panics: server_ambient().panics,
+            seed,
+            starts_at: None,
+            state: None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
+use coracle_control::START;
 use coracle_meta::percent;
 use http::Method;
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ pub(crate) struct Reset {
     #[command(flatten)]
     cluster: ClusterArgs,
     /// The state: `start`, or a name that --keep gave
-    #[arg(value_name = "NAME", default_value = "start")]
+    #[arg(value_name = "NAME", default_value = START)]
     snapshot: String,
     /// Keep the state of now under this name, and reset nothing
     #[arg(long, value_name = "NAME", conflicts_with_all = ["snapshot", "list"])]

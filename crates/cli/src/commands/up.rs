@@ -26,7 +26,7 @@ use crate::commands::detached::detached;
 use crate::commands::env::StateArgs;
 use crate::commands::greeting::Greeting;
 use crate::commands::node_flags::NodeFlags;
-use crate::commands::prepared_cluster::{Around, PreparedCluster, flush, launch, more_nodes, readiness};
+use crate::commands::prepared_cluster::{PreparedCluster, flush, launch, more_nodes, readiness};
 use crate::commands::release_flags::ReleaseFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{SecureServing, ServerFlags};
@@ -211,9 +211,8 @@ impl Up {
         let starting = Progress::of("starting the cluster");
         let time = self.time.start()?;
         let prepared = self.prepare(&folder, &time.to_string()).await?;
-        let token = prepared.token.clone();
-        let (options, around) = prepared.controlled(&folder, time, self.seed);
-        let Around { serving, page, named, audit, claim, tasks: _tasks } = around;
+        let options = prepared.controlled(&folder, time, self.seed);
+        let PreparedCluster { serving, token, page, named, audit, claim, tasks: _tasks, .. } = prepared;
         let controlled = ControlledCluster::start(options).await.map_err(|error| match error {
             // A wrong option is a wrong command line.
             Error::Cluster(of_cluster) => of_cluster.into(),
@@ -225,10 +224,12 @@ impl Up {
         controlled.settle_at_start().await?;
         serving.write_kubeconfig_with(&folder.kubeconfig(), Credential::Token(&token))?;
         drop(starting);
-        let release = controlled.generation()?.cluster.registry().release().clone();
-        let limits = controlled.generation()?.cluster.limits().to_vec();
-        let greeting =
-            self.greeting(&folder, &GreetingFacts { known, release, limits, more, page, url: serving.url() });
+        let generation = controlled.generation()?;
+        let release = generation.cluster.registry().release().clone();
+        let limits = generation.cluster.limits().to_vec();
+        drop(generation);
+        let url = serving.url();
+        let greeting = self.greeting(&folder, &GreetingFacts { known, release, limits, more, page, url });
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let served = tokio::spawn(serving.listener.serve(coracle_control::transport(&controlled), {
             let stop = std::sync::Arc::clone(&stop);

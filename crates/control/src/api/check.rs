@@ -1,15 +1,14 @@
 use std::path::Path;
-use std::sync::Arc;
 
 use coracle_cluster::PathRequest;
 use coracle_meta::Status;
 use coracle_scenario::Workload;
-use coracle_sim::World;
 use http::StatusCode;
 use serde_json::json;
 
 use super::endpoint::{self, Answer, Endpoint};
 use crate::ControlledCluster;
+use crate::followed_world::follow;
 
 pub(super) const CHECK: Endpoint = Endpoint::new(
     "post",
@@ -32,13 +31,8 @@ fn check(controlled: ControlledCluster, asked: PathRequest) -> Answer {
             return Err(Status::bad_request("the scenario has no check that is decided at the end"));
         }
         let claims = controlled.with(move |generation| async move {
-            let cluster = &generation.cluster;
-            let world = World::new(cluster.store(), workload.namespace(), Arc::new(cluster.plurals()), Vec::new());
-            let followed = world.clone();
-            let following = tokio::spawn(async move { followed.follow().await });
-            let claims = workload.claims(&world).await;
-            following.abort();
-            claims
+            let (world, _following) = follow(&generation.cluster, workload.namespace());
+            workload.claims(&world).await
         });
         let claims = claims.await?;
         let holds = claims.iter().all(|claim| claim.holds);

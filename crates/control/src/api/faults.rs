@@ -4,12 +4,13 @@ use bytes::Bytes;
 use coracle_cluster::{Body, PathRequest, PathService, Transport};
 use coracle_meta::Status;
 use coracle_scenario::{FaultStatus, RunningFaults, parse_faults};
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use serde_json::json;
 
 use super::endpoint::{self, Answer, Endpoint};
 use crate::ControlledCluster;
 use crate::access::coracle_dev;
+use crate::path_service::in_front_of;
 
 pub(super) const LIST: Endpoint = Endpoint::new("get", "faults", "The faults", answer);
 pub(super) const GET: Endpoint = Endpoint::new("get", "faults/{name}", "A fault, by its number or its name", answer);
@@ -36,13 +37,7 @@ pub fn faults_in_front_of(front: Transport, faults: &RunningFaults) -> Transport
         async move { serve(&faults, asked).await }
     });
     let service = service.authorized_as(coracle_dev);
-    Transport::to(tower::service_fn(move |mut request: Request<Body>| {
-        if below(request.uri().path()).is_some() {
-            request.extensions_mut().insert(service.clone());
-        }
-        let front = front.clone();
-        async move { front.send(request).await }
-    }))
+    in_front_of(front, |path| below(path).is_some(), service)
 }
 
 /// The name in a path of a fault, which is empty in the path of all; `None` for other paths.

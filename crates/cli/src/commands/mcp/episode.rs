@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use coracle_control::ControlledCluster;
+use coracle_control::{ControlledCluster, START};
 use coracle_lesson::Exercise;
 use coracle_scenario::{ClaimVerdict, Workload};
 use coracle_sim::{InvariantAnswer, World};
@@ -9,9 +9,6 @@ use serde_json::Value;
 
 use super::tool_answer::Refusal;
 use crate::exercise_api::{follow, verdict};
-
-/// The snapshot to which a reset without a name returns.
-pub(super) const START: &str = "start";
 
 /// How long the objects of a cluster may take to be seen after a reset. Nothing else happens meanwhile.
 const SEEN_WITHIN: Duration = Duration::from_secs(60);

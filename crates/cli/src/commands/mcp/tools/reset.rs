@@ -1,9 +1,9 @@
+use coracle_control::START;
 use http::Method;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::commands::mcp::episode::START;
 use crate::commands::mcp::session::{Ask, Session, running};
 use crate::commands::mcp::tool::{Tool, ToolEffect};
 use crate::commands::mcp::tool_answer::{Refusal, ToolAnswer};
