@@ -11,16 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use bytes::Bytes;
-use coracle_cluster::{ApiServerOptions, Cluster, Transport, boxed};
-use coracle_meta::{GroupVersionKind, Scope};
+use coracle_client::{Api, Client, Patch, WriteParams};
+use coracle_cluster::{ApiServerOptions, Cluster};
+use coracle_meta::{GroupVersionResource, Object, ObjectKey, Scope, Status};
 use coracle_release::Release;
 use coracle_scenario::parse::Problem;
 use coracle_sim::{ClockMode, Settle, run_in, settle};
 use coracle_yaml::{YamlNode, YamlValue};
-use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The manager of the fields, as in `kubectl apply --server-side`.
 const MANAGER: &str = "coracle-validate";
@@ -113,17 +111,22 @@ async fn applied(documents: &[Document<'_>], release: Release) -> Result<Vec<Pro
     let options = ApiServerOptions { release, ..ApiServerOptions::default() };
     let cluster =
         Cluster::builder().seed(1).api_server(options).start().await.context("cannot start the API server")?;
-    let api = cluster.service();
-    for namespace in namespaces(documents) {
-        let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-        apply(&api, &format!("/api/v1/namespaces/{namespace}"), &object).await?;
+    let client = cluster.api_client();
+    let api = Api::<Object>::dynamic(&client, GroupVersionResource::new("", "v1", "namespaces"));
+    for name in namespaces(documents) {
+        let mut namespace = Object::default();
+        namespace.set("apiVersion", "v1");
+        namespace.set("kind", "Namespace");
+        namespace.set("metadata.name", name);
+        // The objects in a namespace whose name is not valid are refused.
+        let _ = api.create(&namespace).await;
     }
     let mut problems = Vec::new();
     for group in 0..=NEEDED.len() + 1 {
         // Custom kinds are served, quotas are counted, and policies are compiled before others need them.
         let _ = settle(&cluster, Settle { quiet: Duration::from_secs(5), ..Settle::default() }).await;
         for document in documents.iter().filter(|document| document.group() == group) {
-            problems.extend(document.problems(&cluster, &api).await?);
+            problems.extend(document.problems(&cluster, &client).await?);
         }
     }
     cluster.shutdown().await;
@@ -141,21 +144,6 @@ fn namespaces(documents: &[Document<'_>]) -> BTreeSet<String> {
     named
 }
 
-/// Applies an object; the code and the answer.
-async fn apply(api: &Transport, path: &str, object: &Value) -> Result<(StatusCode, Value)> {
-    let query = format!("fieldManager={MANAGER}&force=true&fieldValidation=Strict");
-    let request = Request::builder().method(Method::PATCH).uri(format!("{path}?{query}"));
-    send(api, request.header("content-type", "application/apply-patch+yaml"), object).await
-}
-
-async fn send(api: &Transport, request: http::request::Builder, object: &Value) -> Result<(StatusCode, Value)> {
-    let request = request.body(boxed(Full::new(Bytes::from(object.to_string()))))?;
-    let answer = api.send(request).await.map_err(|error| anyhow::anyhow!("{error}"))?;
-    let code = answer.status();
-    let bytes = answer.into_body().collect().await.map_err(|error| anyhow::anyhow!("{error}"))?.to_bytes();
-    Ok((code, serde_json::from_slice(&bytes).unwrap_or_default()))
-}
-
 impl Document<'_> {
     /// When it is applied.
     fn group(&self) -> usize {
@@ -168,51 +156,58 @@ impl Document<'_> {
         }
     }
 
-    async fn problems(&self, cluster: &Cluster, api: &Transport) -> Result<Vec<Problem>> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (api_version, kind) = (text(&self.value["apiVersion"]), text(&self.value["kind"]));
-        if api_version.is_empty() || kind.is_empty() {
+    async fn problems(&self, cluster: &Cluster, client: &Client) -> Result<Vec<Problem>> {
+        let object = match Object::from_value(self.value.clone()) {
+            Ok(object) => object,
+            Err(error) => return Ok(vec![self.problem("metadata", error.to_string())]),
+        };
+        let (api_version, kind) = (object.api_version(), object.kind());
+        let is_named = !api_version.is_empty() && !kind.is_empty();
+        let Some(wanted) = object.group_version_kind().filter(|_| is_named) else {
             return Ok(vec![self.problem("", "a manifest needs `apiVersion` and `kind`".to_owned())]);
-        }
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+        };
         let kinds = cluster.registry().kinds();
-        let Some(found) = kinds.kind(&GroupVersionKind::new(group, version, &kind)) else {
+        let Some(found) = kinds.kind(&wanted) else {
             let release = cluster.registry().release();
             let why =
                 format!("Kubernetes {release} has no kind {kind:?} in {api_version:?}, and no manifest defines it");
             return Ok(vec![self.problem("kind", why)]);
         };
-        let metadata = &self.value["metadata"];
-        let namespace = match (found.row().scope, text(&metadata["namespace"])) {
-            (Scope::Cluster, _) => String::new(),
-            (_, namespace) if namespace.is_empty() => "/namespaces/default".to_owned(),
-            (_, namespace) => format!("/namespaces/{namespace}"),
+        let namespace = match (found.row().scope, object.namespace()) {
+            (Scope::Cluster, _) => "",
+            (_, "") => "default",
+            (_, namespace) => namespace,
         };
-        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
-        let collection = format!("{root}{namespace}/{}", found.row().plural);
-        let name = text(&metadata["name"]);
-        let (code, answer) = if name.is_empty() {
-            let create = Request::builder().method(Method::POST).uri(format!("{collection}?fieldValidation=Strict"));
-            send(api, create.header("content-type", "application/json"), &self.value).await?
+        let write = WriteParams {
+            field_manager: MANAGER.to_owned(),
+            field_validation: "Strict".to_owned(),
+            ..WriteParams::default()
+        };
+        let resource = GroupVersionResource::new(&wanted.group, &wanted.version, &found.row().plural);
+        let api = Api::<Object>::dynamic(client, resource).within(namespace).writing(write);
+        let made = if object.name().is_empty() {
+            api.create(&object).await
         } else {
-            apply(api, &format!("{collection}/{name}"), &self.value).await?
+            let apply = Patch::Apply { object: self.value.clone(), force: true };
+            api.patch(&ObjectKey::new(namespace, object.name()), &apply).await
         };
-        if code.is_success() { Ok(Vec::new()) } else { Ok(self.of_status(&answer)) }
+        match made {
+            Ok(_) => Ok(Vec::new()),
+            Err(coracle_client::Error::Api(status)) => Ok(self.of_status(&status)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The problems in a refusal: one for each field that it names.
-    fn of_status(&self, status: &Value) -> Vec<Problem> {
-        let message = status["message"].as_str().unwrap_or("the API server refuses the object").to_owned();
-        let causes = status["details"]["causes"].as_array().cloned().unwrap_or_default();
-        let of_cause = |cause: &Value| {
-            let field = cause["field"].as_str().filter(|field| !field.is_empty())?;
-            Some(self.problem(field, format!("{field}: {}", cause["message"].as_str().unwrap_or_default())))
-        };
-        let problems: Vec<Problem> = causes.iter().filter_map(of_cause).collect();
+    fn of_status(&self, status: &Status) -> Vec<Problem> {
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        let of_fields = causes.filter(|cause| !cause.field.is_empty());
+        let problems: Vec<Problem> =
+            of_fields.map(|cause| self.problem(&cause.field, format!("{}: {}", cause.field, cause.message))).collect();
         if !problems.is_empty() {
             return problems;
         }
-        vec![self.problem(named_field(&message), message.clone())]
+        vec![self.problem(named_field(&status.message), status.message.clone())]
     }
 
     /// A problem at a field: at its line, or at that of the nearest field around it.
