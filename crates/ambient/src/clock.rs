@@ -23,13 +23,17 @@ impl Clock {
     pub fn system() -> Self {
         #[expect(clippy::disallowed_methods, reason = "this is the seam that reads the operating system's clock")]
         let epoch = Timestamp::now();
-        Self { epoch, origin: Instant::now(), skews: Vec::new() }
+        Self::starting_at(epoch)
     }
 
     /// A clock that starts at 2026-01-01T00:00:00Z, for virtual time.
     pub fn fixed() -> Self {
-        let epoch = Timestamp::from_second(FIXED_EPOCH_SECOND).expect("the fixed epoch is a valid timestamp");
-        Self { epoch, origin: Instant::now(), skews: Vec::new() }
+        Self::starting_at(Self::fixed_epoch())
+    }
+
+    /// The time at which virtual time starts: 2026-01-01T00:00:00Z.
+    pub fn fixed_epoch() -> Timestamp {
+        Timestamp::from_second(FIXED_EPOCH_SECOND).expect("the fixed epoch is a valid timestamp")
     }
 
     /// A clock that shows `time` at this moment.

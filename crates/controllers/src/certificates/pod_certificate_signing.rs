@@ -6,7 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use coracle_ambient::{Ambient, Timestamp};
+use coracle_ambient::{Ambient, TimeShift, Timestamp};
 use coracle_api::certificates_v1::{ClusterTrustBundle, PodCertificateRequest, PodCertificateRequestSpec};
 use coracle_api::meta_v1::Condition;
 use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of, unless_gone};
@@ -117,13 +117,12 @@ fn order(
     serial: Vec<u8>,
     now: Timestamp,
 ) -> (CertificateOrder, Timestamp) {
-    let at = |from: Timestamp, after| from.saturating_add(after).unwrap_or(from);
     let asked = spec.max_expiration_seconds.map(|seconds| SignedDuration::from_secs(i64::from(seconds)));
-    let not_before = at(now, -BACKDATE);
-    let not_after = at(not_before, asked.map_or(LONGEST, |asked| asked.min(LONGEST)));
+    let not_before = now.earlier(BACKDATE);
+    let not_after = not_before.later(asked.map_or(LONGEST, |asked| asked.min(LONGEST)));
     let usages = ["digital signature", "client auth", "server auth"].map(str::to_owned).to_vec();
     let uri = Some(format!("spiffe://cluster.local/ns/{namespace}/sa/{}", spec.service_account_name));
-    (CertificateOrder { request, usages, not_before, not_after, now, serial, uri }, at(not_after, -REFRESH))
+    (CertificateOrder { request, usages, not_before, not_after, now, serial, uri }, not_after.earlier(REFRESH))
 }
 
 /// Whether the authority can sign the key of a request: it cannot sign keys on P-521.

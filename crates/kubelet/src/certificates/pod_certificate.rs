@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use coracle_ambient::{SignedDuration, Timestamp};
+use coracle_ambient::{SignedDuration, TimeShift, Timestamp};
 use coracle_api::certificates_v1::PodCertificateRequest;
 use coracle_meta::{Resource, parse_time};
 
@@ -92,7 +92,7 @@ impl PodCertificate {
         jitter: SignedDuration,
     ) {
         let created = made.metadata.creation_timestamp.as_deref().and_then(parse_time).unwrap_or(now);
-        let abandoned = later(created, ASSUME_DELETED + jitter);
+        let abandoned = created.later(ASSUME_DELETED + jitter);
         self.pending = Some(Pending { key, request: made.meta().name.clone().unwrap_or_default(), abandoned });
         self.failed = None;
     }
@@ -101,7 +101,7 @@ impl PodCertificate {
     pub(crate) fn request_failed(&mut self, now: Timestamp) {
         let failures = self.failed.map_or(0, |(_, failures)| failures);
         let delay = RETRY.0.saturating_mul(1 << failures.min(20)).min(RETRY.1);
-        self.failed = Some((now.saturating_add(delay).unwrap_or(Timestamp::MAX), failures + 1));
+        self.failed = Some((now.later(delay), failures + 1));
     }
 
     /// Records that no request can ever be made.
@@ -182,7 +182,7 @@ impl PodCertificate {
                 self.issued = Some(Credential {
                     key: pending.key,
                     chain: certificates(blocks_of(&status.certificate_chain)),
-                    begin_refresh: later(time(&status.begin_refresh_at), jitter()),
+                    begin_refresh: time(&status.begin_refresh_at).later(jitter()),
                     not_after: time(&status.not_after),
                     is_overdue: false,
                     is_expired: false,
@@ -207,14 +207,14 @@ impl PodCertificate {
 impl Credential {
     /// When it is overdue for refresh, and when it expires, unless the event was recorded.
     fn late_times(&self) -> impl Iterator<Item = Timestamp> {
-        let overdue = (!self.is_overdue).then(|| later(self.begin_refresh, OVERDUE));
+        let overdue = (!self.is_overdue).then(|| self.begin_refresh.later(OVERDUE));
         overdue.into_iter().chain((!self.is_expired).then_some(self.not_after))
     }
 
     /// The events of a credential that is not refreshed in time.
     fn late_events(&mut self, now: Timestamp) -> Vec<(&'static str, String)> {
         let mut events = Vec::new();
-        if !self.is_overdue && now >= later(self.begin_refresh, OVERDUE) {
+        if !self.is_overdue && now >= self.begin_refresh.later(OVERDUE) {
             self.is_overdue = true;
             events.push(("CertificateOverdueForRefresh", "PodCertificate refresh overdue".to_owned()));
         }
@@ -224,10 +224,6 @@ impl Credential {
         }
         events
     }
-}
-
-fn later(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.saturating_add(duration).unwrap_or(time)
 }
 
 #[cfg(test)]

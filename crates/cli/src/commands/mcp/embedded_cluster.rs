@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use coracle_ambient::Timestamp;
+use coracle_ambient::{Clock, Timestamp};
 use coracle_cluster::{Cluster, NodeSpec, StoreSpec, controllers, scheduler};
 use coracle_control::{ClusterTime, ControlOptions, ControlledCluster, Error, ForkListener};
 use coracle_journal::{Header, Recorder};
@@ -18,9 +18,6 @@ use crate::commands::up::{KEPT_BYTES, LOAD_BALANCERS, NODE_RESTRICTION, VIEWED_E
 use crate::random::random_letters;
 use crate::runtime::server_ambient;
 use crate::state::StateFolder;
-
-/// When a clock that is not the machine's starts: 2026-01-01T00:00:00Z, as in scenarios, so that runs can be repeated.
-const STARTS_AT: i64 = 1_767_225_600;
 
 /// What a cluster in this process is started with.
 pub(super) struct EmbeddedOptions {
@@ -110,8 +107,9 @@ impl EmbeddedCluster {
     }
 }
 
+/// When a clock that is not the machine's starts: as in scenarios, so that runs can be repeated.
 fn starts_at(time: &ClusterTime) -> Option<Timestamp> {
-    if time.is_real() { None } else { Timestamp::from_second(STARTS_AT).ok() }
+    (!time.is_real()).then(Clock::fixed_epoch)
 }
 
 /// No tool makes a fork, which would have to listen.
