@@ -39,7 +39,8 @@ try {
   }
 
   const library = join(work, 'testing');
-  for (const name of ['lib', 'README.md']) cpSync(join(here, name), join(library, name), { recursive: true });
+  // supervise.sh is a link, and npm packs no links.
+  for (const name of ['lib', 'README.md']) cpSync(join(here, name), join(library, name), { recursive: true, dereference: true });
   const { scripts, devDependencies, ...published } = manifest;
   const optionalDependencies = Object.fromEntries(carriers.map(([, platform]) => [`@coracle/${platform}`, manifest.version]));
   pack(library, { ...published, optionalDependencies });
