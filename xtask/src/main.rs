@@ -1,6 +1,6 @@
 //! Code that writes code: `cargo xtask release VERSION` writes the data of a release, `cargo xtask api` the typed kinds,
 //! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
-//! `cargo xtask dist` writes the archive of a release.
+//! `cargo xtask dist` writes the archive of a release, `cargo xtask notices TARGET` prints the licences of its crates.
 
 mod api;
 #[cfg(feature = "descriptions")]
@@ -27,12 +27,14 @@ fn main() -> ExitCode {
         "descriptions" => with_feature("descriptions"),
         #[cfg(feature = "dist")]
         "dist" => dist::write(),
+        #[cfg(feature = "dist")]
+        "notices" => dist::print_notices(),
         #[cfg(not(feature = "dist"))]
-        "dist" => with_feature("dist"),
+        "dist" | "notices" => with_feature("dist"),
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist");
+            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist | notices TARGET");
             return ExitCode::from(2);
         }
     };

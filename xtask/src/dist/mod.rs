@@ -14,6 +14,7 @@ mod notices;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -44,6 +45,12 @@ pub(crate) fn write() -> Result<(), Failure> {
     fs::write(folder.join("SHA256SUMS"), sums(&folder)?)?;
     println!("{}  {} bytes; the program has {} bytes", file.display(), bytes.len(), fs::metadata(&binary)?.len());
     Ok(())
+}
+
+/// Prints the licences of the crates in the program for a target, which packages carry next to the program.
+pub(crate) fn print_notices() -> Result<(), Failure> {
+    let target = std::env::args().nth(2).map_or_else(host, Ok)?;
+    Ok(std::io::stdout().write_all(notices::of(&target)?.as_bytes())?)
 }
 
 fn arguments() -> Result<(Option<String>, Option<PathBuf>), Failure> {
