@@ -51,7 +51,7 @@ fn a_workflow_has_no_right_but_to_read_and_its_runs_of_one_branch_do_not_overlap
         assert!(matches!(first, " {}" | "\n  contents: read"), "{}: {first}", file.display());
         assert!(text.contains("\nconcurrency:\n"), "{} has no concurrency group", file.display());
         for line in text.lines().filter(|line| line.trim_start().starts_with("run:")) {
-            // What somebody else may choose gets to a shell as an environment variable, never as a part of the script.
+            // What a contributor may choose gets to a shell as an environment variable, never as a part of the script.
             assert!(!line.contains("${{"), "{}: {line}", file.display());
         }
     }

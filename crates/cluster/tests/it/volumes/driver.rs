@@ -29,16 +29,18 @@ async fn a_claim_is_provisioned_for_its_pods_node_and_deleted_with_its_volume() 
     world.claim("data", json!({})).await;
     sleep(Duration::from_secs(30)).await;
     assert!(world.bound_claim("data").await.is_none());
-    assert!(world.was_told("data", "WaitForFirstConsumer: waiting for first consumer").await);
+    assert!(world.has_event_beginning("data", "WaitForFirstConsumer: waiting for first consumer").await);
     world.pod_with_claim("web", "data").await;
     until("the pod is ready", async || world.is_ready("web").await).await;
     let volume = world.volume_of("data").await;
     assert_eq!(volume.spec.csi.as_ref().unwrap().driver, "sim.csi.coracle.dev");
-    assert!(world.was_told("data", "ExternalProvisioning: Waiting for a volume").await);
-    assert!(world.was_told("data", "Provisioning: External provisioner is provisioning volume for claim").await);
+    assert!(world.has_event_beginning("data", "ExternalProvisioning: Waiting for a volume").await);
+    assert!(
+        world.has_event_beginning("data", "Provisioning: External provisioner is provisioning volume for claim").await
+    );
     let done = format!("ProvisioningSucceeded: Successfully provisioned volume {}", volume.key().name);
-    assert!(world.was_told("data", &done).await, "{:?}", world.told("data").await);
-    assert!(world.was_told("web", "SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume").await);
+    assert!(world.has_event_beginning("data", &done).await, "{:?}", world.events_of("data").await);
+    assert!(world.has_event_beginning("web", "SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume").await);
     world.delete::<Pod>(&key("web")).await;
     world.delete::<PersistentVolumeClaim>(&key("data")).await;
     until("the volume is gone", async || is_gone::<PersistentVolume>(&world, &volume.key()).await).await;
@@ -52,10 +54,10 @@ async fn a_failing_driver_reports_its_error_and_recovers() {
     world.pod_with_claim("web", "data").await;
     let failed =
         "ProvisioningFailed: failed to provision volume with StorageClass \"standard\": rpc error: code = Internal";
-    until("it has failed", async || world.was_told("data", failed).await).await;
+    until("it has failed", async || world.has_event_beginning("data", failed).await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/provision": "maybe"})).await;
     let unreadable = "InvalidBehaviour: annotation coracle.dev/provision: \"maybe\" is not ok, fail, hang or exhausted";
-    until("it is told", async || world.was_told("data", unreadable).await).await;
+    until("it is told", async || world.has_event_beginning("data", unreadable).await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/provision": null})).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
 }
@@ -65,7 +67,7 @@ async fn a_pod_whose_node_lacks_volume_capacity_is_rescheduled() {
     let world = World::with_nodes(2).await;
     world.claim("data", json!({"coracle.dev/provision": "exhausted"})).await;
     world.pod_with_claim("web", "data").await;
-    until("no room", async || world.was_told("data", "ProvisioningFailed").await).await;
+    until("no room", async || world.has_event_beginning("data", "ProvisioningFailed").await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/provision": "ok"})).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
 }
@@ -77,7 +79,7 @@ async fn an_attachment_takes_its_time_or_fails_with_an_event_on_the_pod() {
     world.pod_with_claim("web", "data").await;
     let begun = Instant::now();
     let failed = "FailedAttachVolume: AttachVolume.Attach failed for volume";
-    until("it has failed", async || world.was_told("web", failed).await).await;
+    until("it has failed", async || world.has_event_beginning("web", failed).await).await;
     assert!(begun.elapsed() >= Duration::from_secs(20));
     assert!(!world.is_ready("web").await);
     let ok = json!({"coracle.dev/attach": null, "coracle.dev/attach-delay": null});
@@ -121,10 +123,12 @@ async fn a_claim_is_expanded_by_driver_and_node() {
     let more = Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": "3Gi"}}}}));
     world.api::<PersistentVolumeClaim>().patch(&key("data"), &more).await.unwrap();
     until("the driver has done its part", async || {
-        world.was_told("data", "FileSystemResizeRequired: Require file system resize of volume on node").await
+        world
+            .has_event_beginning("data", "FileSystemResizeRequired: Require file system resize of volume on node")
+            .await
     })
     .await;
-    assert!(world.was_told("data", "Resizing: External resizer is resizing volume pvc-").await);
+    assert!(world.has_event_beginning("data", "Resizing: External resizer is resizing volume pvc-").await);
     assert_eq!(world.volume_of("data").await.spec.capacity["storage"].to_string(), "3Gi");
     let size = async || world.bound_claim("data").await.unwrap().status.capacity["storage"].to_string();
     until("the node has done its part", async || size().await == "3Gi").await;
@@ -132,5 +136,8 @@ async fn a_claim_is_expanded_by_driver_and_node() {
     let resizing = claim.status.conditions.iter().filter(|condition| condition.type_ != "Unused").count();
     assert!(resizing == 0 && claim.status.allocated_resource_statuses.is_empty());
     let done = "FileSystemResizeSuccessful: MountVolume.NodeExpandVolume succeeded for volume";
-    until("it is told", async || world.was_told("web", done).await && world.was_told("data", done).await).await;
+    until("it is told", async || {
+        world.has_event_beginning("web", done).await && world.has_event_beginning("data", done).await
+    })
+    .await;
 }

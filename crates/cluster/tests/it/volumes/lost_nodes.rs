@@ -28,8 +28,10 @@ async fn the_volume_of_a_lost_node_is_torn_off_after_six_minutes_and_its_pod_mov
     assert_eq!(world.node_of("db-0").await.unwrap(), lost);
     let begun = Instant::now();
     world.api::<Pod>().delete(&key("db-0"), &DeleteParams::now()).await.unwrap();
-    until("it is refused", async || world.was_told("db-0", "FailedAttachVolume: Multi-Attach error for volume").await)
-        .await;
+    until("it is refused", async || {
+        world.has_event_beginning("db-0", "FailedAttachVolume: Multi-Attach error for volume").await
+    })
+    .await;
     until("the pod is ready", async || world.is_ready("db-0").await).await;
     assert_ne!(world.node_of("db-0").await.unwrap(), lost);
     let took = begun.elapsed();

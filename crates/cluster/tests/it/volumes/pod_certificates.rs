@@ -63,7 +63,7 @@ async fn requests(world: &World) -> Vec<PodCertificateRequest> {
 }
 
 async fn has_event(world: &World, line: &str) -> bool {
-    world.told("web").await.iter().any(|told| told == line)
+    world.events_of("web").await.iter().any(|found| found == line)
 }
 
 /// A trust bundle with a new authority.
@@ -99,7 +99,7 @@ async fn the_chain_in_a_pod_verifies_against_the_trust_bundle_in_the_same_volume
         assert_eq!(request.metadata.owner_references[0].name, "web");
         let pending = "MountVolume.SetUp failed for volume \"v\" : [credential bundle is not issued yet, combination of \
                        signerName and labelSelector matched zero ClusterTrustBundles]";
-        assert!(has_event(&world, &format!("FailedMount: {pending}")).await, "{:?}", world.told("web").await);
+        assert!(has_event(&world, &format!("FailedMount: {pending}")).await, "{:?}", world.events_of("web").await);
     }
 }
 
@@ -119,7 +119,7 @@ async fn a_request_for_another_signer_stays_pending_and_a_denied_one_keeps_the_p
     let mount = "FailedMount: MountVolume.SetUp failed for volume \"v\" : ";
     assert!(has_event(&world, &format!("{mount}credential bundle is not issued yet")).await);
     let why = "PodCertificateRequest was permanently denied: reason=\"Policy\" message=\"not today\"";
-    assert!(has_event(&world, &format!("{mount}{why}")).await, "{:?}", world.told("web").await);
+    assert!(has_event(&world, &format!("{mount}{why}")).await, "{:?}", world.events_of("web").await);
     let said = format!("PodCertificateRequest default/{name} was denied, reason=\"Policy\", message=\"not today\"");
     assert!(has_event(&world, &format!("Denied: Policy%!(EXTRA string={said})")).await);
     let pod = world.api::<Pod>().get(&key("web")).await.unwrap();
@@ -138,7 +138,7 @@ async fn a_key_that_the_signer_or_the_node_does_not_support_is_refused_with_the_
         let world = world("1.37").await;
         pod(&world, json!([certificate_of(SIGNER, key_type)])).await;
         let start = format!("FailedMount: MountVolume.SetUp failed for volume \"v\" : {why}");
-        until("it is refused", async || world.was_told("web", &start).await).await;
+        until("it is refused", async || world.has_event_beginning("web", &start).await).await;
     }
 }
 

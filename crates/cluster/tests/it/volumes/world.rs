@@ -127,15 +127,15 @@ impl World {
         .await;
     }
 
-    /// What was said of an object, as `reason: message`.
-    pub(crate) async fn told(&self, name: &str) -> Vec<String> {
+    /// The events about an object, as `reason: message`.
+    pub(crate) async fn events_of(&self, name: &str) -> Vec<String> {
         let events = self.api::<Event>().list(&ListParams::default()).await.unwrap().items;
         let own = events.into_iter().filter(|event| event.involved_object.name == name);
         own.map(|event| format!("{}: {}", event.reason, event.message)).collect()
     }
 
-    pub(crate) async fn was_told(&self, name: &str, start: &str) -> bool {
-        self.told(name).await.iter().any(|line| line.starts_with(start))
+    pub(crate) async fn has_event_beginning(&self, name: &str, start: &str) -> bool {
+        self.events_of(name).await.iter().any(|line| line.starts_with(start))
     }
 }
 
