@@ -1,3 +1,4 @@
+use futures_util::future::BoxFuture;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -198,35 +199,38 @@ impl Client {
     }
 
     /// Sends a request, and returns a successful response.
-    pub(crate) async fn send(&self, request: &Request) -> Result<Response<ResponseBody>> {
-        let audit_id = self.record_cause(request);
-        let mut retries = 0;
-        loop {
-            if let Some(limit) = &self.limit {
-                limit.wait().await;
-            }
-            if self.reaches.as_ref().is_some_and(|reaches| !reaches()) {
-                return Err(transport_error(request, "no route to host".into()));
-            }
-            let message = self.message(request, audit_id.as_deref())?;
-            let began = Instant::now();
-            let answer = self.transport.call(message).await;
-            if let Some(observer) = &self.observer {
-                let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
-                observer(&Answered { method: request.method.clone(), code, took: began.elapsed() });
-            }
-            let answer = answer.map_err(|source| transport_error(request, source))?;
-            if answer.status().is_success() {
-                return Ok(answer);
-            }
-            match retry_after(&answer) {
-                Some(delay) if retries < MAX_RETRIES => {
-                    retries += 1;
-                    tokio::time::sleep(delay).await;
+    pub(crate) fn send<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Result<Response<ResponseBody>>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            let audit_id = self.record_cause(request);
+            let mut retries = 0;
+            loop {
+                if let Some(limit) = &self.limit {
+                    limit.wait().await;
                 }
-                _ => return Err(refusal(request, answer).await),
+                if self.reaches.as_ref().is_some_and(|reaches| !reaches()) {
+                    return Err(transport_error(request, "no route to host".into()));
+                }
+                let message = self.message(request, audit_id.as_deref())?;
+                let began = Instant::now();
+                let answer = self.transport.call(message).await;
+                if let Some(observer) = &self.observer {
+                    let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
+                    observer(&Answered { method: request.method.clone(), code, took: began.elapsed() });
+                }
+                let answer = answer.map_err(|source| transport_error(request, source))?;
+                if answer.status().is_success() {
+                    return Ok(answer);
+                }
+                match retry_after(&answer) {
+                    Some(delay) if retries < MAX_RETRIES => {
+                        retries += 1;
+                        tokio::time::sleep(delay).await;
+                    }
+                    _ => return Err(refusal(request, answer).await),
+                }
             }
-        }
+        })
     }
 
     fn message(&self, request: &Request, audit_id: Option<&str>) -> Result<http::Request<Body>> {

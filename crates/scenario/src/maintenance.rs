@@ -1,5 +1,6 @@
 //! The operations of kubectl on nodes and rollouts: cordon, taint, drain, evict, rollout.
 
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,47 +102,50 @@ impl Objects {
 
     /// Cordons a node, evicts its pods, retries evictions that a budget refuses, and waits until the pods are gone.
     /// DaemonSet pods and mirror pods stay. In kubectl: `drain --ignore-daemonsets --delete-emptydir-data`.
-    pub(crate) async fn drain(&self, drain: &Drain, timeout: Duration) -> Result<(), Refusal> {
-        self.cordon(&drain.node, true).await?;
-        let until = Instant::now() + timeout;
-        let mut leaving: Vec<Object> = Vec::new();
-        for pod in self.pods_of(&drain.node).await? {
-            match kept(&pod) {
-                Some(Kept::Stays) => {}
-                Some(Kept::NeedsForce) if !drain.force => {
-                    let name = format!("{}/{}", pod.namespace(), pod.name());
-                    let why = "cannot delete Pods that declare no controller (set `force`)";
-                    return Err(Refusal::new(format!("{why}: {name}")));
-                }
-                _ => leaving.push(pod),
-            }
-        }
-        let mut refused_by = String::new();
-        let mut asked = Vec::new();
-        loop {
-            let mut held = Vec::new();
-            for pod in std::mem::take(&mut leaving) {
-                match self.evict_one(&pod, drain.grace_period_seconds).await {
-                    Ok(()) => asked.push(pod),
-                    Err(error) if error.is_not_found() => {}
-                    Err(error) if error.status().is_some_and(|status| status.code == 429) => {
-                        refused_by = format!("{}: {error}", pod.name());
-                        held.push(pod);
+    pub(crate) fn drain<'a>(&'a self, drain: &'a Drain, timeout: Duration) -> BoxFuture<'a, Result<(), Refusal>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            self.cordon(&drain.node, true).await?;
+            let until = Instant::now() + timeout;
+            let mut leaving: Vec<Object> = Vec::new();
+            for pod in self.pods_of(&drain.node).await? {
+                match kept(&pod) {
+                    Some(Kept::Stays) => {}
+                    Some(Kept::NeedsForce) if !drain.force => {
+                        let name = format!("{}/{}", pod.namespace(), pod.name());
+                        let why = "cannot delete Pods that declare no controller (set `force`)";
+                        return Err(Refusal::new(format!("{why}: {name}")));
                     }
-                    Err(error) => return Err(error.into()),
+                    _ => leaving.push(pod),
                 }
             }
-            leaving = held;
-            if leaving.is_empty() && self.all_gone(&asked, until).await? {
-                return Ok(());
+            let mut refused_by = String::new();
+            let mut asked = Vec::new();
+            loop {
+                let mut held = Vec::new();
+                for pod in std::mem::take(&mut leaving) {
+                    match self.evict_one(&pod, drain.grace_period_seconds).await {
+                        Ok(()) => asked.push(pod),
+                        Err(error) if error.is_not_found() => {}
+                        Err(error) if error.status().is_some_and(|status| status.code == 429) => {
+                            refused_by = format!("{}: {error}", pod.name());
+                            held.push(pod);
+                        }
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                leaving = held;
+                if leaving.is_empty() && self.all_gone(&asked, until).await? {
+                    return Ok(());
+                }
+                if Instant::now() + ASK_AGAIN > until {
+                    let rest: Vec<_> = leaving.iter().chain(&asked).map(Object::name).collect();
+                    let why = if refused_by.is_empty() { String::new() } else { format!(" ({refused_by})") };
+                    return Err(Refusal::new(format!("{} still holds {}{why}", drain.node, rest.join(", "))));
+                }
+                tokio::time::sleep(ASK_AGAIN).await;
             }
-            if Instant::now() + ASK_AGAIN > until {
-                let rest: Vec<_> = leaving.iter().chain(&asked).map(Object::name).collect();
-                let why = if refused_by.is_empty() { String::new() } else { format!(" ({refused_by})") };
-                return Err(Refusal::new(format!("{} still holds {}{why}", drain.node, rest.join(", "))));
-            }
-            tokio::time::sleep(ASK_AGAIN).await;
-        }
+        })
     }
 
     /// Waits until these pods are gone; false if that times out.

@@ -1,3 +1,4 @@
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -179,32 +180,35 @@ impl Cache {
         Waiting { cache: self }
     }
 
-    async fn reach(&self, revision: Revision) -> Result<(), Status> {
-        let (since, failures, mut ask) = (Instant::now(), self.state().failures, true);
-        let _waiting = self.wait();
-        loop {
-            // Registered before the check, so that a change between the check and the wait is not lost.
-            let moved = self.moved.notified();
-            let is_seen = {
-                let mut state = self.state();
-                state.advance();
-                let was_never_fed = state.task.is_none() && since.elapsed() >= WAIT_FOR_REVISION;
-                if state.closed || was_never_fed {
-                    return Err(errors::not_fed(&self.resource));
+    fn reach(&self, revision: Revision) -> BoxFuture<'_, Result<(), Status>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            let (since, failures, mut ask) = (Instant::now(), self.state().failures, true);
+            let _waiting = self.wait();
+            loop {
+                // Registered before the check, so that a change between the check and the wait is not lost.
+                let moved = self.moved.notified();
+                let is_seen = {
+                    let mut state = self.state();
+                    state.advance();
+                    let was_never_fed = state.task.is_none() && since.elapsed() >= WAIT_FOR_REVISION;
+                    if state.closed || was_never_fed {
+                        return Err(errors::not_fed(&self.resource));
+                    }
+                    if state.revision >= revision {
+                        return Ok(());
+                    }
+                    match &state.failure {
+                        Some(failure) if state.failures > failures => return Err(failure.clone()),
+                        _ => state.position.is_some(),
+                    }
+                };
+                if ask && !is_seen {
+                    self.asked.notify_one();
                 }
-                if state.revision >= revision {
-                    return Ok(());
-                }
-                match &state.failure {
-                    Some(failure) if state.failures > failures => return Err(failure.clone()),
-                    _ => state.position.is_some(),
-                }
-            };
-            if ask && !is_seen {
-                self.asked.notify_one();
+                ask = tokio::time::timeout(ASK_AGAIN, moved).await.is_err();
             }
-            ask = tokio::time::timeout(ASK_AGAIN, moved).await.is_err();
-        }
+        })
     }
 
     /// Announces that an object is about to be written, so that its event finds it already laid out and decoded.

@@ -1,3 +1,4 @@
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_meta::Status;
@@ -76,93 +77,99 @@ impl Storage {
         Ok(found)
     }
 
-    async fn list_cached(
-        &self,
-        resource: &Arc<Resource>,
-        query: &ListQuery,
+    fn list_cached<'a>(
+        &'a self,
+        resource: &'a Arc<Resource>,
+        query: &'a ListQuery,
         freshness: Freshness,
-        start: &str,
-    ) -> Result<StoredList, Status> {
-        let cache = self.cache(resource);
-        match freshness {
-            Freshness::Newest | Freshness::Any => cache.fresh().await?,
-            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) | Freshness::AsOf(revision) => {
-                cache.wait_for(revision).await?;
+        start: &'a str,
+    ) -> BoxFuture<'a, Result<StoredList, Status>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            let cache = self.cache(resource);
+            match freshness {
+                Freshness::Newest | Freshness::Any => cache.fresh().await?,
+                Freshness::NotOlderThan(revision) | Freshness::Exact(revision) | Freshness::AsOf(revision) => {
+                    cache.wait_for(revision).await?;
+                }
             }
-        }
-        let (objects, revision, unreadable) = {
-            let state = cache.state();
-            let unreadable = if query.skips_unreadable {
-                state.unreadable.keys(resource)
-            } else {
-                state.unreadable.check(resource, &query.selection).map(|()| Vec::new())?
+            let (objects, revision, unreadable) = {
+                let state = cache.state();
+                let unreadable = if query.skips_unreadable {
+                    state.unreadable.keys(resource)
+                } else {
+                    state.unreadable.check(resource, &query.selection).map(|()| Vec::new())?
+                };
+                (state.objects.clone(), state.revision, unreadable)
             };
-            (state.objects.clone(), state.revision, unreadable)
-        };
-        let base = base(resource, &query.selection);
-        let after = (!start.is_empty()).then(|| format!("{base}{start}"));
-        let mut rest = candidates(resource, &objects, &query.selection, after.as_deref()).peekable();
-        let mut list = StoredList { revision, unreadable, ..StoredList::default() };
-        let mut last = None;
-        while let Some((key, entry)) = rest.next() {
-            if entry.matches(resource, key, &query.selection) {
-                list.items.push(entry.stored.clone());
+            let base = base(resource, &query.selection);
+            let after = (!start.is_empty()).then(|| format!("{base}{start}"));
+            let mut rest = candidates(resource, &objects, &query.selection, after.as_deref()).peekable();
+            let mut list = StoredList { revision, unreadable, ..StoredList::default() };
+            let mut last = None;
+            while let Some((key, entry)) = rest.next() {
+                if entry.matches(resource, key, &query.selection) {
+                    list.items.push(entry.stored.clone());
+                }
+                if query.limit > 0 && list.items.len() == query.limit {
+                    last = rest.peek().is_some().then_some(key);
+                    break;
+                }
             }
-            if query.limit > 0 && list.items.len() == query.limit {
-                last = rest.peek().is_some().then_some(key);
-                break;
+            if let Some(last) = last {
+                list.continue_token = token(revision, last.strip_prefix(&base).unwrap_or(last));
+                list.remaining = remaining(&query.selection, rest.count());
             }
-        }
-        if let Some(last) = last {
-            list.continue_token = token(revision, last.strip_prefix(&base).unwrap_or(last));
-            list.remaining = remaining(&query.selection, rest.count());
-        }
-        Ok(list)
+            Ok(list)
+        })
     }
 
-    async fn list_at(
-        &self,
-        resource: &Arc<Resource>,
-        query: &ListQuery,
+    fn list_at<'a>(
+        &'a self,
+        resource: &'a Arc<Resource>,
+        query: &'a ListQuery,
         revision: Revision,
-        start: &str,
-    ) -> Result<StoredList, Status> {
-        let base = base(resource, &query.selection);
-        let prefix = format!("{}{base}", resource.prefix());
-        let mut range = KeyRange::prefix(prefix.clone());
-        if !start.is_empty() {
-            range.start = format!("{prefix}{start}").into();
-        }
-        let mut list = StoredList { revision, ..StoredList::default() };
-        // The store does not select. So it reads the whole range for a selector, and a stream would not end at the limit.
-        let filtered = query.selection.is_filtered();
-        let streams = self.streams_ranges() && (query.limit == 0 || !filtered);
-        let limit = if filtered { 0 } else { i64::try_from(query.limit).unwrap_or(i64::MAX) };
-        let request = RangeRequest { range, revision, limit, ..RangeRequest::default() };
-        let failed = |error, already| range_error(error, revision, start, already);
-        let parts = Parts::open(&**self.store(), request, streams).await;
-        let mut parts = parts.map_err(|error| failed(error, 0))?;
-        while let Some(part) = parts.next().await.map_err(|error| failed(error, list.items.len()))? {
-            let seen = part.kvs.len();
-            for (index, kv) in part.kvs.into_iter().enumerate() {
-                let key = String::from_utf8_lossy(&kv.key).into_owned();
-                let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
-                let stored = match self.cached(resource, short, kv.mod_revision) {
-                    Some(stored) => stored,
-                    None => crate::storage::stored(resource, kv)?,
-                };
-                if matches_object(resource, &stored, short, &query.selection) {
-                    list.items.push(stored);
-                }
-                if query.limit > 0 && list.items.len() == query.limit && (part.more || index + 1 < seen) {
-                    list.continue_token = token(revision, key.strip_prefix(&prefix).unwrap_or(&key));
-                    let rest = part.count - 1 - index as i64;
-                    list.remaining = remaining(&query.selection, usize::try_from(rest).unwrap_or(0));
-                    return Ok(list);
+        start: &'a str,
+    ) -> BoxFuture<'a, Result<StoredList, Status>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            let base = base(resource, &query.selection);
+            let prefix = format!("{}{base}", resource.prefix());
+            let mut range = KeyRange::prefix(prefix.clone());
+            if !start.is_empty() {
+                range.start = format!("{prefix}{start}").into();
+            }
+            let mut list = StoredList { revision, ..StoredList::default() };
+            // The store does not select. So it reads the whole range for a selector, and a stream would not end at the limit.
+            let filtered = query.selection.is_filtered();
+            let streams = self.streams_ranges() && (query.limit == 0 || !filtered);
+            let limit = if filtered { 0 } else { i64::try_from(query.limit).unwrap_or(i64::MAX) };
+            let request = RangeRequest { range, revision, limit, ..RangeRequest::default() };
+            let failed = |error, already| range_error(error, revision, start, already);
+            let parts = Parts::open(&**self.store(), request, streams).await;
+            let mut parts = parts.map_err(|error| failed(error, 0))?;
+            while let Some(part) = parts.next().await.map_err(|error| failed(error, list.items.len()))? {
+                let seen = part.kvs.len();
+                for (index, kv) in part.kvs.into_iter().enumerate() {
+                    let key = String::from_utf8_lossy(&kv.key).into_owned();
+                    let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
+                    let stored = match self.cached(resource, short, kv.mod_revision) {
+                        Some(stored) => stored,
+                        None => crate::storage::stored(resource, kv)?,
+                    };
+                    if matches_object(resource, &stored, short, &query.selection) {
+                        list.items.push(stored);
+                    }
+                    if query.limit > 0 && list.items.len() == query.limit && (part.more || index + 1 < seen) {
+                        list.continue_token = token(revision, key.strip_prefix(&prefix).unwrap_or(&key));
+                        let rest = part.count - 1 - index as i64;
+                        list.remaining = remaining(&query.selection, usize::try_from(rest).unwrap_or(0));
+                        return Ok(list);
+                    }
                 }
             }
-        }
-        Ok(list)
+            Ok(list)
+        })
     }
 }
 

@@ -1,3 +1,4 @@
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, ObjectKey, Scope, Status};
@@ -70,19 +71,22 @@ impl Kind {
     ///
     /// # Errors
     /// The refusal of the conversion webhook; 429 if the expression pool has no room.
-    pub(crate) async fn ask(
-        &self,
-        registry: &crate::Registry,
-        request: &Request,
+    pub(crate) fn ask<'a>(
+        &'a self,
+        registry: &'a crate::Registry,
+        request: &'a Request,
         questions: Questions,
-    ) -> Result<(), Status> {
-        if let Some(conversions) = &self.conversions {
-            conversions.ask(registry, request, questions.conversions).await?;
-        }
-        if let (Some(verdicts), Some(check)) = (&self.verdicts, questions.rules) {
-            verdicts.ask(registry, Arc::clone(self.ruling()), *check).await?;
-        }
-        Ok(())
+    ) -> BoxFuture<'a, Result<(), Status>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            if let Some(conversions) = &self.conversions {
+                conversions.ask(registry, request, questions.conversions).await?;
+            }
+            if let (Some(verdicts), Some(check)) = (&self.verdicts, questions.rules) {
+                verdicts.ask(registry, Arc::clone(self.ruling()), *check).await?;
+            }
+            Ok(())
+        })
     }
 
     /// The strategy of the served version: defaults, conversion, table.

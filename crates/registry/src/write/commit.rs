@@ -1,3 +1,4 @@
+use futures_util::future::BoxFuture;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -52,26 +53,29 @@ struct Commit<'a> {
 impl Registry {
     /// Writes, and retries on conflict with another write. In Kubernetes: `GuaranteedUpdate` below the verbs of
     /// `Store`.
-    pub(super) async fn commit(
-        &self,
-        request: &Request,
-        kind: &Kind,
-        intent: &mut dyn Intent,
-    ) -> Result<Committed, Status> {
-        let commit = Commit { registry: self, request, kind, key: kind.key(request) };
-        let mut current = if intent.is_creation() { None } else { commit.read(&commit.key).await? };
-        loop {
-            match commit.attempt(intent, current.as_ref()).await {
-                Ok(Outcome::Done(committed)) => return Ok(committed),
-                Ok(Outcome::Stale(now)) => current = now,
-                Err(status) => {
-                    if let Some(stored) = current.as_ref().filter(|_| status.is_conflict()) {
-                        request.audit.stored(&stored.revision().to_string());
+    pub(super) fn commit<'a>(
+        &'a self,
+        request: &'a Request,
+        kind: &'a Kind,
+        intent: &'a mut dyn Intent,
+    ) -> BoxFuture<'a, Result<Committed, Status>> {
+        // Boxed, so that its code is compiled once, and not in each crate that awaits it.
+        Box::pin(async move {
+            let commit = Commit { registry: self, request, kind, key: kind.key(request) };
+            let mut current = if intent.is_creation() { None } else { commit.read(&commit.key).await? };
+            loop {
+                match commit.attempt(intent, current.as_ref()).await {
+                    Ok(Outcome::Done(committed)) => return Ok(committed),
+                    Ok(Outcome::Stale(now)) => current = now,
+                    Err(status) => {
+                        if let Some(stored) = current.as_ref().filter(|_| status.is_conflict()) {
+                            request.audit.stored(&stored.revision().to_string());
+                        }
+                        return Err(status);
                     }
-                    return Err(status);
                 }
             }
-        }
+        })
     }
 
     /// The requested object after mutating plug-ins, in the version of the request.

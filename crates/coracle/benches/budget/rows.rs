@@ -1,0 +1,352 @@
+use std::any::Any;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use coracle::api::core_v1::Pod;
+use coracle::cluster::Body;
+use coracle::prelude::*;
+use coracle::{Builder, Cluster};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+
+const JSON: &str = "application/json";
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SETS: &str = "/apis/apps/v1/namespaces/default";
+
+/// The number of requests in a row about requests.
+const TIMES: u64 = 50;
+
+/// An operation whose cost is in the budget.
+pub struct Row {
+    pub name: &'static str,
+    /// How often the work does the operation.
+    pub times: u64,
+    /// What is not measured, and returns what is.
+    pub prepare: fn() -> Task<Work>,
+}
+
+type Task<T> = Pin<Box<dyn Future<Output = T>>>;
+
+/// What is measured. Its result is dropped later.
+pub type Work = Task<Box<dyn Any>>;
+
+/// All rows.
+pub const ROWS: &[Row] = &[
+    Row { name: "an API server becomes ready", times: 1, prepare: || start(api_server()) },
+    Row { name: "a cluster with two nodes settles", times: 1, prepare: || start(nodes(2)) },
+    Row { name: "get a pod, JSON", times: TIMES, prepare: || each("GET", |i| pod_path(i), JSON, |_| Vec::new()) },
+    Row {
+        name: "get a pod, protobuf",
+        times: TIMES,
+        prepare: || each("GET", |i| pod_path(i), PROTOBUF, |_| Vec::new()),
+    },
+    Row { name: "create a pod", times: TIMES, prepare: || each("POST", |_| PODS.to_owned(), JSON, |i| pod(TIMES + i)) },
+    Row { name: "merge-patch a pod", times: TIMES, prepare: || each("PATCH", |i| pod_path(i), MERGE_PATCH, patch) },
+    Row { name: "put a pod", times: TIMES, prepare: || each("PUT", |i| pod_path(i), JSON, changed_pod) },
+    Row { name: "delete a pod", times: TIMES, prepare: || each("DELETE", |i| pod_path(i), JSON, |_| Vec::new()) },
+    Row { name: "list 1,000 pods, JSON", times: 1, prepare: || list(JSON) },
+    Row { name: "list 1,000 pods, protobuf", times: 1, prepare: || list(PROTOBUF) },
+    Row { name: "a change with one watcher", times: TIMES, prepare: || watched(1) },
+    Row { name: "a change with 100 watchers", times: TIMES, prepare: || watched(100) },
+    Row { name: "decode a pod, JSON", times: TIMES, prepare: decode },
+    Row { name: "encode a pod, JSON", times: TIMES, prepare: encode },
+    Row { name: "a pod runs", times: 1, prepare: || settles("pods", PODS, || from(&pod(0))) },
+    Row { name: "a Deployment of three pods runs", times: 1, prepare: || workload("deployments", "Deployment", true) },
+    Row {
+        name: "a StatefulSet of three pods runs",
+        times: 1,
+        prepare: || workload("statefulsets", "StatefulSet", true),
+    },
+    Row { name: "a DaemonSet on two nodes runs", times: 1, prepare: || workload("daemonsets", "DaemonSet", false) },
+    Row {
+        name: "a Job of one pod runs",
+        times: 1,
+        prepare: || settles("jobs", "/apis/batch/v1/namespaces/default/jobs", job),
+    },
+    Row { name: "a CronJob of one hour", times: 1, prepare: cron_job },
+    Row { name: "a deleted pod of a Deployment is replaced", times: 1, prepare: replacement },
+    Row { name: "a namespace with 50 objects is deleted", times: 1, prepare: namespace },
+    Row { name: "an hour, two nodes, three pods", times: 1, prepare: hour },
+];
+
+fn api_server() -> Builder {
+    Cluster::builder().api_server_only()
+}
+
+fn nodes(count: usize) -> Builder {
+    Cluster::builder().nodes(count)
+}
+
+async fn settled(builder: Builder) -> Cluster {
+    let cluster = builder.start().await.expect("a cluster starts");
+    cluster.settle().await.expect("the cluster settles");
+    cluster
+}
+
+/// Sends a request, and reads the whole response.
+async fn send(cluster: &Cluster, method: &str, path: &str, media: &str, body: Vec<u8>) -> Bytes {
+    let accept = if media == PROTOBUF { PROTOBUF } else { JSON };
+    let request = Request::builder().method(method).uri(path).header("accept", accept).header("content-type", media);
+    let request = request.body(Body::new(Full::new(Bytes::from(body)))).expect("a request");
+    let response = cluster.service().send(request).await.expect("a response");
+    let status = response.status();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    assert!(status.is_success(), "{method} {path}: {status} {}", String::from_utf8_lossy(&body));
+    body
+}
+
+async fn post(cluster: &Cluster, path: &str, object: Value) {
+    send(cluster, "POST", path, JSON, object.to_string().into_bytes()).await;
+}
+
+fn from(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("an object")
+}
+
+fn pod_path(index: u64) -> String {
+    format!("{PODS}/web-{index}")
+}
+
+/// A pod with as many fields as one from a chart has.
+fn pod_value(index: u64) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": format!("web-{index}"), "namespace": "default",
+            "labels": {"app.kubernetes.io/name": "web", "app.kubernetes.io/instance": "shop", "tier": "front"},
+            "annotations": {"checksum/config": "7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d677284addd200126d9069"}},
+        "spec": {
+            "containers": [{"name": "web", "image": "nginx:1.29", "ports": [{"containerPort": 80, "name": "http"}],
+                "env": [{"name": "MODE", "value": "production"}, {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
+                "readinessProbe": {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": 10},
+                "volumeMounts": [{"name": "work", "mountPath": "/work"}]}],
+            "volumes": [{"name": "work", "emptyDir": {}}],
+            "tolerations": [{"key": "example.com/front", "operator": "Exists", "effect": "NoSchedule"}]},
+    })
+}
+
+fn pod(index: u64) -> Vec<u8> {
+    pod_value(index).to_string().into_bytes()
+}
+
+fn changed_pod(index: u64) -> Vec<u8> {
+    let mut pod = pod_value(index);
+    pod["metadata"]["labels"]["tier"] = json!("back");
+    pod.to_string().into_bytes()
+}
+
+fn patch(_: u64) -> Vec<u8> {
+    json!({"metadata": {"labels": {"tier": "back"}}}).to_string().into_bytes()
+}
+
+fn job() -> Value {
+    json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "once", "image": "busybox:1.37"}]}}}})
+}
+
+fn set(kind: &str, has_replicas: bool) -> Value {
+    let mut set = json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx:1.29"}]}}}});
+    if has_replicas {
+        set["spec"]["replicas"] = json!(3);
+    }
+    set
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": "value"}})
+}
+
+/// From the start of a cluster until its components are at rest.
+fn start(builder: Builder) -> Task<Work> {
+    Box::pin(async {
+        let work: Work = Box::pin(async { Box::new(settled(builder).await) as Box<dyn Any> });
+        work
+    })
+}
+
+/// The same request for each of some pods, in an API server that has them.
+fn each(method: &'static str, path: fn(u64) -> String, media: &'static str, body: fn(u64) -> Vec<u8>) -> Task<Work> {
+    Box::pin(async move {
+        let cluster = settled(api_server()).await;
+        post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+        for index in 0..TIMES {
+            send(&cluster, "POST", PODS, JSON, pod(index)).await;
+        }
+        let requests: Vec<_> = (0..TIMES).map(|index| (path(index), body(index))).collect();
+        let work: Work = Box::pin(async move {
+            for (path, body) in requests {
+                send(&cluster, method, &path, media, body).await;
+            }
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn list(media: &'static str) -> Task<Work> {
+    Box::pin(async move {
+        let cluster = settled(api_server()).await;
+        post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+        for index in 0..1000 {
+            send(&cluster, "POST", PODS, JSON, pod(index)).await;
+        }
+        let work: Work = Box::pin(async move {
+            let listed = send(&cluster, "GET", PODS, media, Vec::new()).await;
+            assert!(listed.len() > 1_000_000, "1,000 pods");
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+/// A ConfigMap is created, and each of `count` watchers gets the event.
+fn watched(count: usize) -> Task<Work> {
+    Box::pin(async move {
+        let cluster = settled(api_server()).await;
+        let mut bodies = Vec::new();
+        for _ in 0..count {
+            let request = Request::get(format!("{CONFIG_MAPS}?watch=true")).header("accept", JSON);
+            let request = request.body(Body::new(Full::new(Bytes::new()))).expect("a request");
+            bodies.push(cluster.service().send(request).await.expect("a response").into_body());
+        }
+        let maps: Vec<_> = (0..TIMES).map(|index| config_map(&format!("map-{index}"))).collect();
+        let work: Work = Box::pin(async move {
+            for map in maps {
+                let name = format!(r#""name":{}"#, map["metadata"]["name"]);
+                post(&cluster, CONFIG_MAPS, map).await;
+                for body in &mut bodies {
+                    loop {
+                        let frame = body.frame().await.expect("the watch continues").expect("a frame");
+                        let data = frame.into_data().expect("data");
+                        if data.windows(name.len()).any(|part| part == name.as_bytes()) {
+                            break;
+                        }
+                    }
+                }
+            }
+            Box::new((cluster, bodies)) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+/// A pod as an API server returns it.
+async fn stored_pod() -> Bytes {
+    let cluster = settled(api_server()).await;
+    post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    send(&cluster, "POST", PODS, JSON, pod(0)).await
+}
+
+fn decode() -> Task<Work> {
+    Box::pin(async {
+        let json = stored_pod().await;
+        let work: Work = Box::pin(async move {
+            let decode = || serde_json::from_slice::<Pod>(&json).expect("a pod");
+            Box::new((0..TIMES).map(|_| decode()).collect::<Vec<_>>()) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn encode() -> Task<Work> {
+    Box::pin(async {
+        let pod: Pod = serde_json::from_slice(&stored_pod().await).expect("a pod");
+        let work: Work = Box::pin(async move {
+            let encode = || serde_json::to_vec(&pod).expect("JSON");
+            Box::new((0..TIMES).map(|_| encode()).collect::<Vec<_>>()) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+/// From the creation of an object in a cluster with two nodes until all components are at rest.
+fn settles(kind: &'static str, path: &'static str, object: fn() -> Value) -> Task<Work> {
+    Box::pin(async move {
+        let cluster = settled(nodes(2)).await;
+        let work: Work = Box::pin(async move {
+            post(&cluster, path, object()).await;
+            cluster.settle().await.unwrap_or_else(|error| panic!("{kind} settle: {error:?}"));
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn workload(plural: &'static str, kind: &'static str, has_replicas: bool) -> Task<Work> {
+    Box::pin(async move {
+        let cluster = settled(nodes(2)).await;
+        let work: Work = Box::pin(async move {
+            post(&cluster, &format!("{SETS}/{plural}"), set(kind, has_replicas)).await;
+            cluster.settle().await.expect("the workload settles");
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn cron_job() -> Task<Work> {
+    Box::pin(async {
+        let cluster = settled(nodes(2)).await;
+        let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "often"},
+            "spec": {"schedule": "*/10 * * * *", "jobTemplate": {"spec": job()["spec"]}}});
+        let work: Work = Box::pin(async move {
+            post(&cluster, "/apis/batch/v1/namespaces/default/cronjobs", cron).await;
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn replacement() -> Task<Work> {
+    Box::pin(async {
+        let cluster = settled(nodes(2)).await;
+        post(&cluster, &format!("{SETS}/deployments"), set("Deployment", true)).await;
+        cluster.settle().await.expect("the Deployment settles");
+        let listed = from(&send(&cluster, "GET", PODS, JSON, Vec::new()).await);
+        let name = listed["items"][0]["metadata"]["name"].as_str().expect("a pod").to_owned();
+        let work: Work = Box::pin(async move {
+            send(&cluster, "DELETE", &format!("{PODS}/{name}"), JSON, Vec::new()).await;
+            cluster.settle().await.expect("the Deployment settles");
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn namespace() -> Task<Work> {
+    Box::pin(async {
+        let cluster = settled(nodes(0)).await;
+        post(&cluster, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
+        for index in 0..50 {
+            post(&cluster, "/api/v1/namespaces/shop/configmaps", config_map(&format!("map-{index}"))).await;
+        }
+        cluster.settle().await.expect("the namespace settles");
+        let work: Work = Box::pin(async move {
+            send(&cluster, "DELETE", "/api/v1/namespaces/shop", JSON, Vec::new()).await;
+            cluster.settle().await.expect("the namespace is gone");
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
+
+fn hour() -> Task<Work> {
+    Box::pin(async {
+        let cluster = settled(nodes(2)).await;
+        post(&cluster, &format!("{SETS}/deployments"), set("Deployment", true)).await;
+        cluster.settle().await.expect("the Deployment settles");
+        let work: Work = Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            Box::new(cluster) as Box<dyn Any>
+        });
+        work
+    })
+}
