@@ -8,7 +8,7 @@ use crate::cost::Cost;
 const TOLERANCE: f64 = 1.03;
 
 /// The figures that a change is compared with: a line for each row.
-pub struct Budget {
+pub(crate) struct Budget {
     path: PathBuf,
     lines: BTreeMap<String, Line>,
 }
@@ -20,7 +20,7 @@ struct Line {
 }
 
 /// The largest change among the figures of a row.
-pub enum Change {
+pub(crate) enum Change {
     /// The file has no such row.
     New,
     /// The new figure as a multiple of the figure in the file, and which figure it is.
@@ -28,7 +28,7 @@ pub enum Change {
 }
 
 impl Change {
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::New => true,
             Self::Ratio(ratio, _) => *ratio > TOLERANCE,
@@ -50,7 +50,7 @@ impl fmt::Display for Change {
 
 impl Budget {
     /// Reads the file of this kind of build.
-    pub fn read() -> Result<Self, String> {
+    pub(crate) fn read() -> Result<Self, String> {
         let build = if cfg!(debug_assertions) { "test" } else { "release" };
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/budget/figures");
         let path = folder.join(format!("{build}.tsv"));
@@ -63,7 +63,7 @@ impl Budget {
         Ok(Self { path, lines })
     }
 
-    pub fn compare(&self, name: &str, cost: &Cost) -> Change {
+    pub(crate) fn compare(&self, name: &str, cost: &Cost) -> Change {
         let Some(line) = self.lines.get(name) else { return Change::New };
         let ratios = cost.figures().into_iter().zip(line.cost.figures()).map(|((figure, new), (_, old))| {
             let ratio = if old == 0 { 1.0 + new as f64 } else { new as f64 / old as f64 };
@@ -73,13 +73,13 @@ impl Budget {
         Change::Ratio(ratio, figure)
     }
 
-    pub fn set(&mut self, name: &str, cost: Cost, reason: Option<&str>) {
+    pub(crate) fn set(&mut self, name: &str, cost: Cost, reason: Option<&str>) {
         let before = self.lines.remove(name).map(|line| line.reason).unwrap_or_default();
         let reason = reason.map_or(before, |reason| reason.replace(['\t', '\n'], " "));
         self.lines.insert(name.to_owned(), Line { cost, reason });
     }
 
-    pub fn write(&self) -> Result<(), String> {
+    pub(crate) fn write(&self) -> Result<(), String> {
         let mut text = String::from("row\tinstructions\tallocations\tbytes\tpeak\treason\n");
         for (name, Line { cost, reason }) in &self.lines {
             let Cost { instructions, allocations, bytes, peak } = cost;

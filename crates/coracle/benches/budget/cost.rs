@@ -5,21 +5,21 @@ use allocation_counter::AllocationInfo;
 use crate::rows::{self, Row};
 
 /// The argument of a process that runs one row.
-pub const CHILD: &str = "--child";
+pub(crate) const CHILD: &str = "--child";
 
 /// What a row costs, divided by how often it runs its operation.
-pub struct Cost {
+pub(crate) struct Cost {
     /// Instructions of the processor, as callgrind counts them.
-    pub instructions: u64,
-    pub allocations: u64,
+    pub(crate) instructions: u64,
+    pub(crate) allocations: u64,
     /// The sum of all allocations.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The most that was allocated at one time, beyond what was there before. Not divided.
-    pub peak: u64,
+    pub(crate) peak: u64,
 }
 
 impl Cost {
-    pub fn figures(&self) -> [(&'static str, u64); 4] {
+    pub(crate) fn figures(&self) -> [(&'static str, u64); 4] {
         [
             ("instructions", self.instructions),
             ("allocations", self.allocations),
@@ -30,13 +30,13 @@ impl Cost {
 }
 
 /// Why nothing can be measured on this machine.
-pub fn unavailable() -> Option<&'static str> {
+pub(crate) fn unavailable() -> Option<&'static str> {
     let found = Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success());
     (!found).then_some("there is no valgrind on this machine")
 }
 
 /// Runs a row twice, in processes of its own, so that no row changes the figures of another.
-pub fn of(row: &Row) -> Result<Cost, String> {
+pub(crate) fn of(row: &Row) -> Result<Cost, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let valgrind = [
         "--tool=callgrind",
@@ -67,7 +67,7 @@ fn run(command: &mut Command) -> Result<String, String> {
 }
 
 /// Runs one row in this process, and prints what it allocates.
-pub fn run_child(name: &str) -> ExitCode {
+pub(crate) fn run_child(name: &str) -> ExitCode {
     let Some(row) = rows::ROWS.iter().find(|row| row.name == name) else {
         eprintln!("there is no row {name:?}");
         return ExitCode::from(2);

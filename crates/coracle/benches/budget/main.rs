@@ -16,9 +16,14 @@ mod budget;
 mod cost;
 mod rows;
 
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use budget::Budget;
+use cost::Cost;
+use rows::Row;
 
 const USAGE: &str = "usage: budget [--row TEXT] [--write REASON]
   --row TEXT       only the rows whose name contains TEXT
@@ -62,10 +67,11 @@ fn measure(wanted: &str, reason: Option<&str>) -> Result<bool, String> {
         return Ok(true);
     }
     let mut budget = Budget::read()?;
+    let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(wanted)).collect();
     println!("{:<44} {:>16} {:>12} {:>12} {:>12}   change", "", "instructions", "allocations", "bytes", "peak bytes");
     let mut is_kept = true;
-    for row in rows::ROWS.iter().filter(|row| row.name.contains(wanted)) {
-        let cost = cost::of(row)?;
+    for (row, cost) in rows.iter().zip(costs(&rows)) {
+        let cost = cost?;
         let change = budget.compare(row.name, &cost);
         println!(
             "{:<44} {:>16} {:>12} {:>12} {:>12}   {change}",
@@ -86,4 +92,22 @@ fn measure(wanted: &str, reason: Option<&str>) -> Result<bool, String> {
         );
     }
     Ok(is_kept)
+}
+
+/// The costs of rows, in their order. A row per processor runs at a time: what is counted does not depend on the load.
+fn costs(rows: &[&Row]) -> Vec<Result<Cost, String>> {
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let next = AtomicUsize::new(0);
+    let found: Vec<OnceLock<Result<Cost, String>>> = rows.iter().map(|_| OnceLock::new()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                let take = || next.fetch_add(1, Ordering::Relaxed);
+                while let Some((row, found)) = Some(take()).and_then(|at| rows.get(at).zip(found.get(at))) {
+                    let _ = found.set(cost::of(row));
+                }
+            });
+        }
+    });
+    found.into_iter().map(|cost| cost.into_inner().unwrap_or_else(|| Err("not measured".to_owned()))).collect()
 }

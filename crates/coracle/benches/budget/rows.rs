@@ -22,33 +22,33 @@ const SETS: &str = "/apis/apps/v1/namespaces/default";
 const TIMES: u64 = 50;
 
 /// An operation whose cost is in the budget.
-pub struct Row {
-    pub name: &'static str,
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
     /// How often the work does the operation.
-    pub times: u64,
+    pub(crate) times: u64,
     /// What is not measured, and returns what is.
-    pub prepare: fn() -> Task<Work>,
+    pub(crate) prepare: fn() -> Task<Work>,
 }
 
 type Task<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// What is measured. Its result is dropped later.
-pub type Work = Task<Box<dyn Any>>;
+pub(crate) type Work = Task<Box<dyn Any>>;
 
 /// All rows.
-pub const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     Row { name: "an API server becomes ready", times: 1, prepare: || start(api_server()) },
     Row { name: "a cluster with two nodes settles", times: 1, prepare: || start(nodes(2)) },
-    Row { name: "get a pod, JSON", times: TIMES, prepare: || each("GET", |i| pod_path(i), JSON, |_| Vec::new()) },
+    Row { name: "get a pod, JSON", times: TIMES, prepare: || each("GET", |i| pod_path(i), JSON, nothing) },
+    Row { name: "get a pod, protobuf", times: TIMES, prepare: || each("GET", |i| pod_path(i), PROTOBUF, nothing) },
     Row {
-        name: "get a pod, protobuf",
+        name: "create a pod",
         times: TIMES,
-        prepare: || each("GET", |i| pod_path(i), PROTOBUF, |_| Vec::new()),
+        prepare: || each("POST", |_| PODS.to_owned(), JSON, |i, _| pod(TIMES + i)),
     },
-    Row { name: "create a pod", times: TIMES, prepare: || each("POST", |_| PODS.to_owned(), JSON, |i| pod(TIMES + i)) },
     Row { name: "merge-patch a pod", times: TIMES, prepare: || each("PATCH", |i| pod_path(i), MERGE_PATCH, patch) },
-    Row { name: "put a pod", times: TIMES, prepare: || each("PUT", |i| pod_path(i), JSON, changed_pod) },
-    Row { name: "delete a pod", times: TIMES, prepare: || each("DELETE", |i| pod_path(i), JSON, |_| Vec::new()) },
+    Row { name: "put a pod", times: TIMES, prepare: || each("PUT", |i| pod_path(i), JSON, changed) },
+    Row { name: "delete a pod", times: TIMES, prepare: || each("DELETE", |i| pod_path(i), JSON, nothing) },
     Row { name: "list 1,000 pods, JSON", times: 1, prepare: || list(JSON) },
     Row { name: "list 1,000 pods, protobuf", times: 1, prepare: || list(PROTOBUF) },
     Row { name: "a change with one watcher", times: TIMES, prepare: || watched(1) },
@@ -134,13 +134,17 @@ fn pod(index: u64) -> Vec<u8> {
     pod_value(index).to_string().into_bytes()
 }
 
-fn changed_pod(index: u64) -> Vec<u8> {
-    let mut pod = pod_value(index);
+fn nothing(_: u64, _: &[u8]) -> Vec<u8> {
+    Vec::new()
+}
+
+fn changed(_: u64, stored: &[u8]) -> Vec<u8> {
+    let mut pod = from(stored);
     pod["metadata"]["labels"]["tier"] = json!("back");
     pod.to_string().into_bytes()
 }
 
-fn patch(_: u64) -> Vec<u8> {
+fn patch(_: u64, _: &[u8]) -> Vec<u8> {
     json!({"metadata": {"labels": {"tier": "back"}}}).to_string().into_bytes()
 }
 
@@ -172,14 +176,20 @@ fn start(builder: Builder) -> Task<Work> {
 }
 
 /// The same request for each of some pods, in an API server that has them.
-fn each(method: &'static str, path: fn(u64) -> String, media: &'static str, body: fn(u64) -> Vec<u8>) -> Task<Work> {
+fn each(
+    method: &'static str,
+    path: fn(u64) -> String,
+    media: &'static str,
+    body: fn(u64, &[u8]) -> Vec<u8>,
+) -> Task<Work> {
     Box::pin(async move {
         let cluster = settled(api_server()).await;
         post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+        let mut requests = Vec::new();
         for index in 0..TIMES {
-            send(&cluster, "POST", PODS, JSON, pod(index)).await;
+            let stored = send(&cluster, "POST", PODS, JSON, pod(index)).await;
+            requests.push((path(index), body(index, &stored)));
         }
-        let requests: Vec<_> = (0..TIMES).map(|index| (path(index), body(index))).collect();
         let work: Work = Box::pin(async move {
             for (path, body) in requests {
                 send(&cluster, method, &path, media, body).await;
