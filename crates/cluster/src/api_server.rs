@@ -14,7 +14,7 @@ use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Regis
 use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
-use coracle_storage::{Resource, Storage};
+use coracle_storage::{CachedObjects, Resource, Storage};
 use coracle_storage_backend::StoreControl;
 use coracle_store::{Revision, Store};
 use coracle_supervisor::{BackgroundTasks, Running, Tasks};
@@ -90,13 +90,16 @@ impl ApiServer {
             let ambient = ambient.split("apiserver");
             // Before the revision counts: a kept store has tokens that this key signed.
             let issuer = issuer(options, &ambient)?;
-            let (ambient, kept) = (after_revision(ambient, kept.revision(&*store).await?), kept.objects);
+            let ambient = after_revision(ambient, kept.revision(&*store).await?);
             let authenticator = authenticator(options, &issuer)?;
             let authorizer = authorizer(options)?;
             let limits = limits(options, &issuer);
             let anonymous = anonymous(options, &authorizer);
 
             let storage = storage(options, store);
+            if let Some(decoded) = kept.decoded {
+                storage.reuse(decoded);
+            }
             let caches = {
                 let storage = storage.clone();
                 Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
@@ -108,7 +111,7 @@ impl ApiServer {
                 .authorizer(Arc::new(authorizer))
                 .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
             let registry = registry(builder, options, &config, &authenticator, &issuer)?;
-            let default_objects = bootstrap::write(&registry, options, &config, kept).await?;
+            let default_objects = bootstrap::write(&registry, options, &config, kept.objects).await?;
             let controllers = load(&registry, options).await?;
 
             let shutdown = Shutdown::default();
@@ -395,6 +398,8 @@ pub(crate) struct Kept<'a> {
     pub(crate) objects: Option<&'a Arc<DefaultObjects>>,
     /// The revision of which its state is, if that is not its newest one.
     pub(crate) revision: Option<Revision>,
+    /// What another API server of the same release has decoded of it.
+    pub(crate) decoded: Option<CachedObjects>,
 }
 
 impl Kept<'_> {

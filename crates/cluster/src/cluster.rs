@@ -94,12 +94,20 @@ impl Cluster {
             if builder.components == Components::All || crate::clock::is_paused() {
                 builder.api_server.running_components = Some(InThisProcess::of(&running));
             }
-            let (kept, revision) = builder.kept_store.take().map_or((None, None), KeptStore::into_parts);
+            let (kept, revision, decoded) = match builder.kept_store.take() {
+                Some(KeptStore { bootstrapped, revision, decoded, .. }) => (bootstrapped, revision, Some(decoded)),
+                None => (None, None, None),
+            };
+            let decoded = decoded.filter(|(release, _)| *release == builder.api_server.release);
             let api_server = ApiServer::start_among(
                 tasks.clone(),
                 &builder.api_server,
                 Arc::clone(&store.store),
-                Kept { objects: kept.as_ref().map(|kept| &kept.objects), revision },
+                Kept {
+                    objects: kept.as_ref().map(|kept| &kept.objects),
+                    revision,
+                    decoded: decoded.map(|(_, decoded)| decoded),
+                },
                 Arc::new(nodes.clone()),
                 &ambient,
                 &recorder,
@@ -332,7 +340,8 @@ impl Cluster {
     /// If it is not in the memory of this process.
     pub fn keep_store(&self) -> Result<KeptStore, Error> {
         let content = self.store.content().ok_or_else(only_in_memory)??;
-        Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()), revision: None })
+        let decoded = (self.registry().release().clone(), self.registry().storage().cached_objects());
+        Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()), revision: None, decoded })
     }
 
     /// Runs a task of the caller as a task of the cluster: it is dropped with the cluster, and its panic ends the

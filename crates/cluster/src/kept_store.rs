@@ -1,3 +1,5 @@
+use coracle_release::Release;
+use coracle_storage::CachedObjects;
 use coracle_storage_backend::StoreContent;
 use coracle_store::Revision;
 
@@ -16,6 +18,8 @@ pub struct KeptStore {
     pub(crate) bootstrapped: Option<Bootstrapped>,
     /// The revision of which its content is, if that has another one.
     pub(crate) revision: Option<Revision>,
+    /// The decoded objects of the cluster, for an API server of the same release.
+    pub(crate) decoded: (Release, CachedObjects),
 }
 
 impl std::fmt::Debug for KeptStore {
@@ -25,11 +29,6 @@ impl std::fmt::Debug for KeptStore {
 }
 
 impl KeptStore {
-    /// Its default objects, and the revision of which its content is.
-    pub(crate) fn into_parts(self) -> (Option<Bootstrapped>, Option<Revision>) {
-        (self.bootstrapped, self.revision)
-    }
-
     /// The content at a revision; leases have their full time again.
     ///
     /// # Errors
@@ -37,7 +36,7 @@ impl KeptStore {
     pub fn at(&self, revision: Revision) -> Result<Self, Error> {
         let has_them = |bootstrapped: &Bootstrapped| revision == 0 || bootstrapped.at <= revision;
         let bootstrapped = self.bootstrapped.clone().filter(has_them);
-        Ok(Self { content: self.content.at(revision)?, bootstrapped, revision: None })
+        Ok(Self { content: self.content.at(revision)?, bootstrapped, revision: None, decoded: self.decoded.clone() })
     }
 
     /// The newest content without its history, at a revision after `revision`: for a cluster that takes the place of
@@ -47,6 +46,7 @@ impl KeptStore {
     pub fn after(&self, revision: Revision) -> Self {
         let bootstrapped = self.bootstrapped.clone();
         let of = self.revision.unwrap_or_else(|| self.content.revision());
-        Self { content: self.content.after(revision), bootstrapped, revision: Some(of) }
+        let decoded = self.decoded.clone();
+        Self { content: self.content.after(revision), bootstrapped, revision: Some(of), decoded }
     }
 }

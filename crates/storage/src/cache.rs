@@ -51,6 +51,8 @@ pub(crate) struct CacheState {
     /// The revision of the last change of an object.
     pub(crate) last_change: Revision,
     pub(crate) objects: Objects,
+    /// Objects that the first fill need not decode if the store has the same values.
+    pub(crate) known: Objects,
     pub(crate) unreadable: Unreadable,
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
@@ -103,12 +105,14 @@ impl Cache {
         streams_ranges: bool,
         limits: HistoryLimits,
         reports: UnreadableReports,
+        known: Objects,
     ) -> Self {
         let state = CacheState {
             revision: 0,
             epoch: 0,
             last_change: 0,
             objects: Objects::new(),
+            known,
             unreadable: Unreadable::default(),
             ring: Ring::new(Revision::MAX, 0, 0, limits),
             interests: Interests::default(),

@@ -10,6 +10,7 @@
 
 mod announced;
 mod cache;
+mod cached_objects;
 mod claims;
 mod compaction;
 mod continue_token;
@@ -33,6 +34,7 @@ mod unreadable_reports;
 mod watch;
 
 pub use cache::unreached;
+pub use cached_objects::CachedObjects;
 pub use claims::Claim;
 pub use compaction::compact_together;
 pub use draft::Draft;

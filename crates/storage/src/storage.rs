@@ -1,6 +1,6 @@
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
@@ -16,7 +16,10 @@ use crate::feed;
 use crate::leases::Leases;
 use crate::recent::Recent;
 use crate::unreadable_reports::UnreadableReports;
-use crate::{Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, WatchStart, errors};
+use crate::{
+    CachedObjects, Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, WatchStart,
+    errors,
+};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
@@ -34,6 +37,8 @@ struct Inner {
     leases: Leases,
     recent: Mutex<Recent>,
     reports: UnreadableReports,
+    /// What another storage has decoded.
+    known: OnceLock<CachedObjects>,
 }
 
 /// The watch caches of the resources in use.
@@ -103,8 +108,21 @@ impl Storage {
             leases: Leases::default(),
             recent: Mutex::default(),
             reports: UnreadableReports::default(),
+            known: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// The decoded objects of all caches as they are now.
+    pub fn cached_objects(&self) -> CachedObjects {
+        let caches: Vec<_> = self.inner.caches().by_directory.values().map(Arc::clone).collect();
+        CachedObjects::new(caches.iter().map(|cache| (cache.resource.directory.clone(), cache.state().objects.clone())))
+    }
+
+    /// Reuses the decoded objects of another storage, for values that the two stores share. The resources of both must
+    /// be the same. Has an effect once, and on caches that are added later.
+    pub fn reuse(&self, objects: CachedObjects) {
+        let _ = self.inner.known.set(objects);
     }
 
     /// Sets a function that is called once for each value of the watch caches that cannot be decoded, with its key
@@ -333,7 +351,8 @@ impl Inner {
 
     fn new_cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
         let (store, reports) = (Arc::clone(&self.store), self.reports.clone());
-        Arc::new(Cache::new(Arc::clone(resource), store, self.streams_ranges, self.limits, reports))
+        let known = self.known.get().map(|known| known.of(&resource.directory)).unwrap_or_default();
+        Arc::new(Cache::new(Arc::clone(resource), store, self.streams_ranges, self.limits, reports, known))
     }
 
     /// Replaces each cache that is no longer fed.

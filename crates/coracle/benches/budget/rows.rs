@@ -6,6 +6,7 @@ use bytes::Bytes;
 use coracle::api::core_v1::Pod;
 use coracle::cluster::Body;
 use coracle::prelude::*;
+use coracle::simulation::Settle;
 use coracle::{Builder, Cluster};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -39,6 +40,7 @@ pub(crate) type Work = Task<Box<dyn Any>>;
 pub(crate) const ROWS: &[Row] = &[
     Row { name: "an API server becomes ready", times: 1, prepare: || start(api_server()) },
     Row { name: "a cluster with two nodes settles", times: 1, prepare: || start(nodes(2)) },
+    Row { name: "a cluster with 200 objects starts again", times: 1, prepare: restart },
     Row { name: "get a pod, JSON", times: TIMES, prepare: || each("GET", |i| pod_path(i), JSON, nothing) },
     Row { name: "get a pod, protobuf", times: TIMES, prepare: || each("GET", |i| pod_path(i), PROTOBUF, nothing) },
     Row {
@@ -171,6 +173,26 @@ fn config_map(name: &str) -> Value {
 fn start(builder: Builder) -> Task<Work> {
     Box::pin(async {
         let work: Work = Box::pin(async { Box::new(settled(builder).await) as Box<dyn Any> });
+        work
+    })
+}
+
+/// A cluster whose store has 200 objects starts again from the content of the store, until its components are at rest.
+fn restart() -> Task<Work> {
+    Box::pin(async {
+        let cluster = settled(nodes(0)).await;
+        for index in 0..200 {
+            post(&cluster, CONFIG_MAPS, config_map(&format!("map-{index}"))).await;
+        }
+        let builder = nodes(0).kept_store(cluster.keep_store().expect("a store in memory"));
+        cluster.kill_store().expect("a store in memory");
+        let work: Work = Box::pin(async move {
+            let new = builder.start().await.expect("the cluster starts again");
+            let second = Duration::from_secs(1);
+            let rest = Settle { quiet: second, horizon: second, within: 60 * second };
+            new.settle_with(rest).await.expect("the components are at rest");
+            Box::new((cluster, new)) as Box<dyn Any>
+        });
         work
     })
 }
