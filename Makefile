@@ -6,7 +6,7 @@ CARGO ?= cargo
 .PHONY: help demo up split check test lint fmt scenarios bench bench-api soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions
 
 help: ## List all tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 DEMO := --profile demo -p coracle-cli
 demo: ## Build Coracle, delete a pod, and show how its replacement appears
