@@ -3,10 +3,10 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients held hostile page transcripts mutants docs actions
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions
 
 help: ## List all tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 DEMO := --profile demo -p coracle-cli
 demo: ## Build Coracle, delete a pod, and show how its replacement appears
@@ -44,6 +44,9 @@ split: ## Test a cluster in five processes; kill and restart each of them
 
 clients: ## Test clients in Go, Python, JavaScript, Java and Rust, and published operators, against a cluster
 	bash tests/clients/run
+
+operator-suites: ## Run the envtest suites of two published operators: 2 to 8 minutes. REAL_ENVTEST=FOLDER compares the times
+	bash tests/clients/run operator-suites
 
 held: ## Test with 10,000 connections, 1,000 watches, and clients that stall or send too slowly
 	bash tests/clients/run held
