@@ -8,13 +8,14 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::registry::ServedVersion;
-use crate::{Kind, Kinds, Planned, Questions, Unplanned};
+use crate::{Kind, Kinds, MemoryForm, Planned, Questions, Unplanned};
 
 /// The versions of a kind, for managed fields.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
     versions: Arc<[ServedVersion]>,
     filter: Filter,
+    is_custom: bool,
     /// The conversions that the managed fields need and that no webhook has done yet.
     needs: Mutex<Questions>,
 }
@@ -25,7 +26,8 @@ impl KindVersions {
         let versions = kinds.versions_of(kind);
         let beside = |(version, other): &ServedVersion| (version.clone(), Arc::clone(other).beside(kind));
         let versions = if kind.conversions.is_some() { versions.iter().map(beside).collect() } else { versions };
-        Self { versions, filter, needs: Mutex::default() }
+        let is_custom = kind.offers().form == MemoryForm::Maps;
+        Self { versions, filter, is_custom, needs: Mutex::default() }
     }
 
     /// The result, if all required versions of the objects were available.
@@ -48,6 +50,10 @@ impl KindVersions {
 
 impl<'k> Versions for &'k KindVersions {
     type Place = TablePlace<'k>;
+
+    fn may_change(&self) -> bool {
+        self.is_custom
+    }
 
     fn place(&self, api_version: &str) -> Option<TablePlace<'k>> {
         KindVersions::schema(self, api_version).map(TablePlace::root)
@@ -94,6 +100,10 @@ pub(crate) struct OneVersion {
 
 impl<'k> Versions for &'k OneVersion {
     type Place = TablePlace<'k>;
+
+    fn may_change(&self) -> bool {
+        false
+    }
 
     fn place(&self, api_version: &str) -> Option<TablePlace<'k>> {
         (api_version == self.api_version).then(|| TablePlace::root(&self.schema))

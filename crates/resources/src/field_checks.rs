@@ -146,8 +146,9 @@ pub(crate) fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (left, right) if is_nothing(left) && is_nothing(right) => true,
         (Value::Object(left), Value::Object(right)) => {
-            let names = left.keys().chain(right.keys());
-            names.into_iter().all(|name| same(left.field_named(name), right.field_named(name)))
+            let only_right = || right.iter().filter(|(name, _)| !left.contains_key(*name));
+            left.iter().all(|(name, value)| same(value, right.field_named(name)))
+                && only_right().all(|(_, value)| is_nothing(value))
         }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))

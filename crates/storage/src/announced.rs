@@ -39,6 +39,13 @@ impl Announced {
         Some(write.written.insert(stored.at(revision)).clone())
     }
 
+    /// An object that was written at `revision` with this value, and whose event has not arrived.
+    pub(crate) fn written(&self, value: &[u8], revision: Revision) -> Option<&Stored> {
+        let written = self.writes.iter().rev().filter_map(|write| write.written.as_ref());
+        let mut written = written.skip_while(|written| written.revision() > revision);
+        written.next().filter(|written| written.revision() == revision && written.value() == value)
+    }
+
     /// Forgets an object that was not written.
     pub(crate) fn withdraw(&mut self, stored: &Stored) {
         self.writes.retain(|write| write.written.is_some() || !write.stored.is_same(stored));

@@ -224,7 +224,10 @@ impl Storage {
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
         match self.cached(resource, &resource.short_key(key), kv.mod_revision) {
             Some(stored) => Ok(Some(stored)),
-            None => stored(resource, kv).map(Some),
+            None => match self.announced(resource, &kv) {
+                Some(stored) => Ok(Some(stored)),
+                None => stored(resource, kv).map(Some),
+            },
         }
     }
 
@@ -234,6 +237,12 @@ impl Storage {
         let state = cache.state();
         let entry = state.objects.get(key)?;
         (entry.stored.revision() == revision).then(|| entry.stored.clone())
+    }
+
+    /// The object of a write of this process that the cache has not applied yet, if it has this value.
+    fn announced(&self, resource: &Resource, kv: &KeyValue) -> Option<Stored> {
+        let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
+        cache.state().announced.written(&kv.value, kv.mod_revision).cloned()
     }
 
     /// Opens a watch.

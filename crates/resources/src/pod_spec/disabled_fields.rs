@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use coracle_meta::Object;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_at};
 use coracle_release::Release;
@@ -61,13 +63,20 @@ const FEATURES: [Feature; 10] = [
 /// Drops fields of features that are disabled, unless the old object already uses them. `path` is that of the pod spec.
 /// In Kubernetes: `DropDisabledPodFields`, `DropDisabledTemplateFields`.
 pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str, release: &Release) {
-    let is_used = |feature: &Feature| {
-        let old = old.map(|old| old.at(path));
-        old.is_some_and(|old| feature.paths().any(|path| has(old, &path)))
-    };
-    let dropped = FEATURES.iter().filter(|feature| !release.enabled(feature.gate) && !is_used(feature));
-    let paths: Vec<Vec<&str>> = dropped.flat_map(Feature::paths).collect();
-    edit_at(new, path, |spec| paths.iter().for_each(|path| remove(spec, path)));
+    static PATHS: LazyLock<Vec<Vec<Vec<&str>>>> =
+        LazyLock::new(|| FEATURES.iter().map(|feature| feature.paths().collect()).collect());
+    let old = old.map(|old| old.at(path));
+    let is_used = |paths: &[Vec<&str>]| old.is_some_and(|old| paths.iter().any(|path| has(old, path)));
+    let features = FEATURES.iter().zip(PATHS.iter()).filter(|(feature, _)| !release.enabled(feature.gate));
+    let spec = new.at(path);
+    let dropped: Vec<_> = features
+        .flat_map(
+            |(_, paths)| if paths.iter().any(|path| has(spec, path)) && !is_used(paths) { &paths[..] } else { &[] },
+        )
+        .collect();
+    if !dropped.is_empty() {
+        edit_at(new, path, |spec| dropped.iter().for_each(|path| remove(spec, path)));
+    }
 }
 
 impl Feature {

@@ -8,14 +8,16 @@ use std::sync::LazyLock;
 use coracle_meta::{Status, reason};
 use serde_json::{Map, Value};
 
+use super::compare::Comparison;
 use super::conflict::Conflicts;
 use super::last_applied;
 use super::managers::{ManagedFieldsOperation, Manager, Managers, Owned, cap_updaters, decode, encode};
 use super::path::values_equal;
 use super::place::Place;
+use super::renewal::{self, Writer};
 use super::set::Set;
 use super::typed::{Duplicates, fits, validate};
-use super::updater::{self, Applier, Versions};
+use super::updater::{self, Applier, Changed, Versions};
 
 /// The manager of the fields that an object had before its first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -63,10 +65,11 @@ impl From<ApplyError> for Status {
 ///
 /// For a create, `live` is an object without fields. On failure, `new` gets the live object's entries.
 pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Value) -> Value {
-    let managers = starting_point(booking, entries(live), entries(&new));
+    let keeps_entries = !booking.versions.may_change() && sends_entries_of(booking, live, &new);
+    let managers = if keeps_entries { None } else { Some(starting_point(booking, entries(live), entries(&new))) };
     clear(&mut new);
     let is_create = live.pointer("/metadata/uid").and_then(Value::as_str).is_none_or(str::is_empty);
-    if managers.is_empty() && !is_create {
+    if managers.as_ref().is_some_and(Managers::is_empty) && !is_create {
         return new;
     }
     let place = booking.versions.place(booking.api_version);
@@ -76,9 +79,40 @@ pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Valu
         }
         return new;
     }
-    let managers = book_update(booking, booking.manager, live, &new, managers);
+    let change = updater::compare_in(&booking.versions, live, &new, booking.api_version).unwrap_or_default();
+    let managers = match managers {
+        Some(managers) => managers,
+        None => {
+            if let Some(entries) = renewed(booking, live, &change) {
+                set_entries(&mut new, Value::Array(entries));
+                return new;
+            }
+            decode(entries(live)).unwrap_or_default()
+        }
+    };
+    if managers.is_empty() && !is_create {
+        return new;
+    }
+    let managers = book_change(booking, booking.manager, Changed { live, new: &new, change }, managers);
     store(&mut new, &managers);
     new
+}
+
+/// Whether a write cannot change the entries: it has none, or those of the live object.
+fn sends_entries_of<V>(booking: &Booking<'_, V>, live: &Value, new: &Value) -> bool {
+    entries(live).is_some()
+        && (!booking.subresource.is_empty() || entries(new).is_none_or(|new| entries(live) == Some(new)))
+}
+
+/// The entries of the live object after an update that changes no owner.
+fn renewed<V>(booking: &Booking<'_, V>, live: &Value, change: &Comparison) -> Option<Vec<Value>> {
+    let writer = Writer {
+        name: if booking.manager.is_empty() { "unknown" } else { booking.manager },
+        api_version: booking.api_version,
+        subresource: booking.subresource,
+        time: &booking.time,
+    };
+    renewal::renewed(entries(live)?.as_array()?, &writer, change, &NEVER_OWNED)
 }
 
 /// The initial entries: the request's if they are valid and can be written here, otherwise the live object's.
@@ -110,9 +144,19 @@ fn book_update<V: Versions>(
     name: &str,
     live: &Value,
     new: &Value,
+    managers: Managers,
+) -> Managers {
+    let change = updater::compare_in(&booking.versions, live, new, booking.api_version).unwrap_or_default();
+    book_change(booking, name, Changed { live, new, change }, managers)
+}
+
+fn book_change<V: Versions>(
+    booking: &Booking<'_, V>,
+    name: &str,
+    changed: Changed<'_>,
     mut managers: Managers,
 ) -> Managers {
-    let set = updater::update(&booking.versions, live, new, booking.api_version, &mut managers);
+    let set = updater::update(&booking.versions, changed, booking.api_version, &mut managers);
     let set = set.difference(&NEVER_OWNED);
     if !set.is_empty() {
         let manager = Manager::new(name, ManagedFieldsOperation::Update, booking.api_version, booking.subresource);

@@ -24,6 +24,7 @@ mod path;
 mod place;
 mod reconcile;
 mod remove;
+mod renewal;
 pub mod scale;
 mod set;
 mod table_place;

@@ -160,6 +160,10 @@ pub struct OneVersion<'t> {
 impl<'t> Versions for OneVersion<'t> {
     type Place = TablePlace<'t>;
 
+    fn may_change(&self) -> bool {
+        false
+    }
+
     fn place(&self, api_version: &str) -> Option<TablePlace<'t>> {
         (api_version == self.api_version).then(|| TablePlace::root(self.schema))
     }

@@ -477,6 +477,10 @@ struct Renamed {
 impl Versions for Renamed {
     type Place = Loose;
 
+    fn may_change(&self) -> bool {
+        false
+    }
+
     fn place(&self, api_version: &str) -> Option<Loose> {
         let _ = &self.schema;
         ["g/v1", "g/v2"].contains(&api_version).then_some(Loose)

@@ -29,8 +29,19 @@ pub trait Versions {
     /// An object that already has the version must be returned as borrowed.
     fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>>;
 
+    /// Whether the schemas can change between two writes of an object, as those of custom kinds do.
+    fn may_change(&self) -> bool;
+
     /// The fields that clients of the endpoint may own, in a version.
     fn filter(&self, api_version: &str) -> Filter;
+}
+
+/// A change of an object.
+pub(super) struct Changed<'a> {
+    pub(super) live: &'a Value,
+    pub(super) new: &'a Value,
+    /// The difference in the version of the request.
+    pub(super) change: Comparison,
 }
 
 /// Removes changed and removed fields from their owners, also from owners in other versions.
@@ -38,16 +49,15 @@ pub trait Versions {
 /// `Err` if other managers own fields that only `force` would take.
 fn disown<V: Versions>(
     versions: &V,
-    old: &Value,
-    new: &Value,
+    changed: Changed<'_>,
     writer: &Manager,
     version: &str,
     managers: &mut Managers,
     force: bool,
 ) -> Result<Comparison, Conflicts> {
     let mut comparisons: BTreeMap<String, Comparison> = BTreeMap::new();
-    let own = compare_in(versions, old, new, version).unwrap_or_default();
-    comparisons.insert(version.to_owned(), own);
+    let Changed { live: old, new, change } = changed;
+    comparisons.insert(version.to_owned(), change);
     let (mut taken, mut unknown) = (Vec::new(), Vec::new());
     for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != writer) {
         if !comparisons.contains_key(&owned.api_version) {
@@ -84,7 +94,7 @@ fn disown<V: Versions>(
 }
 
 /// The change of the object in one version, limited to the fields that clients of the endpoint may own.
-fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str) -> Option<Comparison> {
+pub(super) fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str) -> Option<Comparison> {
     let place = versions.place(version)?;
     let (old, new) = (versions.convert(old, version)?, versions.convert(new, version)?);
     let comparison = compare(place, &old, &new);
@@ -98,17 +108,11 @@ fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str
 
 /// Removes the changed fields from their owners, and returns them: the writer owns them.
 /// In Kubernetes: `merge.Updater.Update`.
-pub(super) fn update<V: Versions>(
-    versions: &V,
-    live: &Value,
-    new: &Value,
-    version: &str,
-    managers: &mut Managers,
-) -> Set {
+pub(super) fn update<V: Versions>(versions: &V, changed: Changed<'_>, version: &str, managers: &mut Managers) -> Set {
     reconcile_all(versions, managers);
     // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
     let no_manager = Manager::new("", ManagedFieldsOperation::Apply, "", "");
-    let comparison = disown(versions, live, new, &no_manager, version, managers, true).unwrap_or_default();
+    let comparison = disown(versions, changed, &no_manager, version, managers, true).unwrap_or_default();
     versions.filter(version).apply(comparison.added.union(&comparison.modified))
 }
 
@@ -140,7 +144,8 @@ pub(super) fn apply<V: Versions>(
         Some(last) if !last.set.is_empty() => prune(versions, merged, managers, version, last),
         _ => merged,
     };
-    disown(versions, live, &new, writer, version, managers, force)?;
+    let change = compare_in(versions, live, &new, version).unwrap_or_default();
+    disown(versions, Changed { live, new: &new, change }, writer, version, managers, force)?;
     Ok((!values_equal(live, &new)).then_some(new))
 }
 
