@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions deny
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ fuzz: ## Fuzz the input of the store, the API and the components, FUZZ_SECONDS f
 docs: ## Build the documents as a book with search in target/book, and check their links
 	bash .ci/docs
 	$(CARGO) test -q -p coracle-tests --test documents
+
+deny: ## Check licences, sources and advisories of all dependencies with cargo-deny
+	bash .ci/deny
 
 actions: ## Check the workflows of GitHub with actionlint
 	bash .ci/actions
