@@ -49,8 +49,7 @@ impl Table {
                 match &mut last.body {
                     TypeBody::Struct(body) => {
                         field.place = body.fields.len();
-                        let at = body.fields.partition_point(|other| other.name < field.name);
-                        body.fields.insert(at, field);
+                        body.fields.push(field);
                     }
                     TypeBody::Special(_) => return Err(located("a special type has no fields".to_owned())),
                 }
@@ -60,6 +59,11 @@ impl Table {
                 table.add(read_type(header, package).map_err(located)?);
             }
         }
+        for ty in &mut table.types {
+            if let TypeBody::Struct(body) = &mut ty.body {
+                body.fields.sort_by(|one, other| one.name.cmp(&other.name));
+            }
+        }
         for (at, line) in resources.lines().enumerate() {
             read_resource_line(line, &mut table).map_err(|why| TextError { line: at + 1, why })?;
         }
@@ -67,17 +71,22 @@ impl Table {
     }
 }
 
+/// The ids of types by package and by name in the package.
+type TypeNames<'t> = BTreeMap<&'t str, BTreeMap<&'t str, TypeId>>;
+
 /// The ids of the types: their order in the text.
-fn type_names(types: &str) -> BTreeMap<String, TypeId> {
-    let mut names = BTreeMap::new();
-    let mut package = "";
+fn type_names(types: &str) -> TypeNames<'_> {
+    let mut names = TypeNames::new();
+    let (mut package, mut count) = ("", 0);
     for line in types.lines() {
         if let Some(name) = line.strip_prefix("package ") {
             package = name;
         } else if let Some(header) = line.strip_prefix("type ") {
             let name = header.split(' ').next().unwrap_or(header);
-            let id = TypeId(u32::try_from(names.len()).unwrap_or(u32::MAX));
-            names.insert(format!("{package}.{name}"), id);
+            names.entry(package).or_default().entry(name).or_insert_with(|| {
+                count += 1;
+                TypeId(count - 1)
+            });
         }
     }
     names
@@ -124,7 +133,7 @@ fn read_kind(text: &str) -> Parsed<GroupVersionKind> {
     Ok(version.kind(kind))
 }
 
-fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Parsed<Field> {
+fn read_field(line: &str, package: &str, names: &TypeNames<'_>) -> Parsed<Field> {
     let mut words = line.split(' ');
     let mut next = || words.next().ok_or("a field needs a name, a shape and tags");
     let (name, shape, tags) = (next()?.to_owned(), next()?, next()?);
@@ -188,7 +197,7 @@ fn read_list_kind(text: &str) -> Parsed<ListKind> {
     })
 }
 
-fn read_shape(text: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Parsed<Shape> {
+fn read_shape(text: &str, package: &str, names: &TypeNames<'_>) -> Parsed<Shape> {
     Ok(match text {
         "string" => Shape::String,
         "bool" => Shape::Bool,
@@ -205,7 +214,8 @@ fn read_shape(text: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
             if let Some(value) = text.strip_prefix("{}") {
                 return Ok(Shape::Map(Box::new(Map { value: read_shape(value, package, names)?, kind: None })));
             }
-            let id = if text.contains('.') { names.get(text) } else { names.get(&format!("{package}.{text}")) };
+            let (package, name) = text.rsplit_once('.').unwrap_or((package, text));
+            let id = names.get(package).and_then(|names| names.get(name));
             Shape::Named(*id.ok_or_else(|| format!("unknown type {text}"))?)
         }
     })
