@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions deny
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions deny dist installs packages
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,11 +72,13 @@ bench: bench-api ## Run all benchmarks: API server, start, memory, controllers, 
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes one minute
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
-budget: ## Count instructions, allocations and bytes of operations and of the program, and compare them with the files; REASON=... writes the files
-	$(CARGO) test -q -p coracle --bench budget -- $(if $(REASON),--write "$(REASON)")
-	$(CARGO) bench -q -p coracle --bench budget -- $(if $(REASON),--write "$(REASON)")
-	CARGO_PROFILE_RELEASE_STRIP=none $(CARGO) build -q --release -p coracle-cli
-	$(CARGO) xtask size $(or $(CARGO_TARGET_DIR),target)/release/coracle $(if $(REASON),--write)
+budget: ## Count instructions, allocations and bytes, and compare them with the files; REASON=... writes the files
+	@failed=0; reason="$(subst ",\",$(REASON))"; \
+	$(CARGO) test -q --workspace --exclude xtask --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
+	$(CARGO) bench -q -p coracle --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
+	CARGO_PROFILE_RELEASE_STRIP=none $(CARGO) build -q --release -p coracle-cli || exit 1; \
+	$(CARGO) xtask size $(or $(CARGO_TARGET_DIR),target)/release/coracle $${reason:+--write} || failed=1; \
+	exit $$failed
 
 soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed and randomly drawn scenarios
 	export PROPTEST_RNG_SEED="$$(date +%s)"; echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \

@@ -22,7 +22,11 @@ const FIGURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/size.tsv");
 pub(crate) fn check() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(2);
     let program = arguments.next().ok_or("usage: cargo xtask size PROGRAM [--write]")?;
-    let writes = arguments.next().is_some_and(|argument| argument == "--write");
+    let writes = match arguments.next().as_deref() {
+        None => false,
+        Some("--write") => true,
+        Some(other) => return Err(format!("unknown argument {other}").into()),
+    };
     let bytes = std::fs::read(Path::new(&program)).map_err(|error| format!("{program}: {error}"))?;
     let file = object::File::parse(&*bytes).map_err(|error| format!("{program}: {error}"))?;
 

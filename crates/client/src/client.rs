@@ -1,4 +1,3 @@
-use futures_util::future::BoxFuture;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use coracle_ambient::{Ambient, Random};
 use coracle_handover::Offer;
 use coracle_journal::Recorder;
 use coracle_meta::{AnyObject, ObjectType, Status};
+use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderValue, Response};
 use http_body_util::{BodyExt, Full};

@@ -1,4 +1,3 @@
-use futures_util::future::BoxFuture;
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
 
@@ -14,11 +13,12 @@ use coracle_registry::{Admission, Authenticator, ExpressionPool, Outgoing, Regis
 use coracle_resources::{
     AuthenticationTrust, Config, KubernetesService, LocalApiServices, ServerControllers, TrustedProxies,
 };
-use coracle_storage::{CachedObjects, Resource, Storage};
+use coracle_storage::{DecodedObjects, Resource, Storage};
 use coracle_storage_backend::StoreControl;
 use coracle_store::{Revision, Store};
 use coracle_supervisor::{BackgroundTasks, Running, Tasks};
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::bootstrap::DefaultObjects;
@@ -97,8 +97,8 @@ impl ApiServer {
             let anonymous = anonymous(options, &authorizer);
 
             let storage = storage(options, store);
-            if let Some(decoded) = kept.decoded {
-                storage.reuse(decoded);
+            if let Some(decoded) = &kept.decoded {
+                storage.reuse_decoded(decoded);
             }
             let caches = {
                 let storage = storage.clone();
@@ -399,7 +399,7 @@ pub(crate) struct Kept<'a> {
     /// The revision of which its state is, if that is not its newest one.
     pub(crate) revision: Option<Revision>,
     /// What another API server of the same release has decoded of it.
-    pub(crate) decoded: Option<CachedObjects>,
+    pub(crate) decoded: Option<DecodedObjects>,
 }
 
 impl Kept<'_> {

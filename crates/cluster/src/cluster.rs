@@ -1,4 +1,3 @@
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_ambient::{Ambient, PendingWork, Random, SignedDuration};
@@ -13,6 +12,7 @@ use coracle_registry::{Registry, User};
 use coracle_storage_backend::OpenStore;
 use coracle_store::Store;
 use coracle_supervisor::{Running, Tasks};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use crate::api_server::{ApiServer, Kept};
@@ -94,20 +94,14 @@ impl Cluster {
             if builder.components == Components::All || crate::clock::is_paused() {
                 builder.api_server.running_components = Some(InThisProcess::of(&running));
             }
-            let (kept, revision, decoded) = match builder.kept_store.take() {
-                Some(KeptStore { bootstrapped, revision, decoded, .. }) => (bootstrapped, revision, Some(decoded)),
-                None => (None, None, None),
-            };
-            let decoded = decoded.filter(|(release, _)| *release == builder.api_server.release);
+            let kept_store = builder.kept_store.take();
+            let decoded = kept_store.as_ref().and_then(|kept| kept.decoded_for(&builder.api_server.release));
+            let (kept, revision) = kept_store.map_or((None, None), KeptStore::into_parts);
             let api_server = ApiServer::start_among(
                 tasks.clone(),
                 &builder.api_server,
                 Arc::clone(&store.store),
-                Kept {
-                    objects: kept.as_ref().map(|kept| &kept.objects),
-                    revision,
-                    decoded: decoded.map(|(_, decoded)| decoded),
-                },
+                Kept { objects: kept.as_ref().map(|kept| &kept.objects), revision, decoded },
                 Arc::new(nodes.clone()),
                 &ambient,
                 &recorder,
@@ -340,7 +334,7 @@ impl Cluster {
     /// If it is not in the memory of this process.
     pub fn keep_store(&self) -> Result<KeptStore, Error> {
         let content = self.store.content().ok_or_else(only_in_memory)??;
-        let decoded = (self.registry().release().clone(), self.registry().storage().cached_objects());
+        let decoded = (self.registry().release().clone(), self.registry().storage().decoded_objects());
         Ok(KeptStore { content, bootstrapped: Some(self.bootstrapped.clone()), revision: None, decoded })
     }
 

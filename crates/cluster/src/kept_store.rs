@@ -1,5 +1,5 @@
 use coracle_release::Release;
-use coracle_storage::CachedObjects;
+use coracle_storage::DecodedObjects;
 use coracle_storage_backend::StoreContent;
 use coracle_store::Revision;
 
@@ -18,8 +18,8 @@ pub struct KeptStore {
     pub(crate) bootstrapped: Option<Bootstrapped>,
     /// The revision of which its content is, if that has another one.
     pub(crate) revision: Option<Revision>,
-    /// The decoded objects of the cluster, for an API server of the same release.
-    pub(crate) decoded: (Release, CachedObjects),
+    /// The decoded objects of the cluster, and its release.
+    pub(crate) decoded: (Release, DecodedObjects),
 }
 
 impl std::fmt::Debug for KeptStore {
@@ -29,6 +29,16 @@ impl std::fmt::Debug for KeptStore {
 }
 
 impl KeptStore {
+    /// The decoded objects, for an API server of the same release.
+    pub(crate) fn decoded_for(&self, release: &Release) -> Option<DecodedObjects> {
+        (self.decoded.0 == *release).then(|| self.decoded.1.clone())
+    }
+
+    /// Its default objects, and the revision of which its content is.
+    pub(crate) fn into_parts(self) -> (Option<Bootstrapped>, Option<Revision>) {
+        (self.bootstrapped, self.revision)
+    }
+
     /// The content at a revision; leases have their full time again.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_storage::Stored;
 use futures_util::future::{select, select_all};
+use parking_lot::Mutex;
 
 use crate::{ListOptions, Registry, Request, Verb};
 
@@ -27,6 +28,8 @@ pub struct Derived<T> {
     reads: Reads,
     make: Make<T>,
     made: ArcSwap<Made<T>>,
+    /// The last lists, which requests that compute the value at the same time share.
+    read: Mutex<Lists>,
     retry: Duration,
 }
 
@@ -87,7 +90,7 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
     /// default.
     pub fn new(reads: Reads, make: Make<T>) -> Self {
         let made = Made { lists: Lists::default(), value: Arc::default() };
-        Self { reads, make, made: ArcSwap::from_pointee(made), retry: RETRY }
+        Self { reads, make, made: ArcSwap::from_pointee(made), read: Mutex::default(), retry: RETRY }
     }
 
     /// The same value, with the delay `retry` after an error instead of one second.
@@ -180,28 +183,33 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
                 return Ok(lists);
             }
             for resource in reads {
-                let all = AllObjects::read(registry, &resource, before.by_resource.get(&resource)).await?;
-                lists.by_resource.insert(resource, all);
+                let before = before.by_resource.get(&resource);
+                // Before the list: one that is newer than it says is read again, and none is taken for newer than it is.
+                let last_change = last_change(registry, &resource).await?;
+                let known = self.read.lock().by_resource.get(&resource).cloned();
+                let all = match known.filter(|known| known.last_change == last_change) {
+                    Some(known) => known,
+                    None => AllObjects::read(registry, &resource, last_change).await?,
+                };
+                self.read.lock().by_resource.insert(resource.clone(), all.clone());
+                let is_changed = before.is_none_or(|before| before.last_change != last_change);
+                lists.by_resource.insert(resource, AllObjects { is_changed, ..all });
             }
         }
     }
 }
 
 impl AllObjects {
-    async fn read(registry: &Registry, resource: &GroupVersionResource, before: Option<&Self>) -> Result<Self, Status> {
-        // Before the list: one that is newer than it says is read again, and none is taken for newer than it is.
-        let last_change = last_change(registry, resource).await?;
-        match before {
-            Some(before) if before.last_change == last_change => Ok(Self { is_changed: false, ..before.clone() }),
-            _ if last_change == 0 => Ok(Self { is_changed: true, ..Self::default() }),
-            _ => {
-                let request = Request::new(Verb::List, resource.clone(), registry.ambient().clock.now());
-                let at_hand = ListOptions { resource_version: "0".to_owned(), ..ListOptions::default() };
-                let list = registry.list_readable(&request, &at_hand).await?;
-                let unreadable = list.unreadable.into();
-                Ok(Self { last_change, objects: list.items.into(), unreadable, is_changed: true })
-            }
+    /// The objects of a resource, which last changed at `last_change` or later.
+    async fn read(registry: &Registry, resource: &GroupVersionResource, last_change: i64) -> Result<Self, Status> {
+        if last_change == 0 {
+            return Ok(Self { is_changed: true, ..Self::default() });
         }
+        let request = Request::new(Verb::List, resource.clone(), registry.ambient().clock.now());
+        let at_hand = ListOptions { resource_version: "0".to_owned(), ..ListOptions::default() };
+        let list = registry.list_readable(&request, &at_hand).await?;
+        let unreadable = list.unreadable.into();
+        Ok(Self { last_change, objects: list.items.into(), unreadable, is_changed: true })
     }
 }
 

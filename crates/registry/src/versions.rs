@@ -51,7 +51,7 @@ impl KindVersions {
 impl<'k> Versions for &'k KindVersions {
     type Place = TablePlace<'k>;
 
-    fn may_change(&self) -> bool {
+    fn schema_may_change(&self) -> bool {
         self.is_custom
     }
 
@@ -101,7 +101,7 @@ pub(crate) struct OneVersion {
 impl<'k> Versions for &'k OneVersion {
     type Place = TablePlace<'k>;
 
-    fn may_change(&self) -> bool {
+    fn schema_may_change(&self) -> bool {
         false
     }
 

@@ -369,6 +369,16 @@ mod tests {
         assert!(!same(&json!([1, 2]), &json!([2, 1])));
     }
 
+    /// Visiting a field twice at each depth would not end.
+    #[test]
+    fn nested_values_are_compared_once() {
+        let nested = |leaf: Value| (0..60).fold(leaf, |below, _| json!({"a": below}));
+        assert!(same(&nested(json!({"b": null})), &nested(json!({}))));
+        assert!(same(&nested(json!({})), &nested(json!({"b": [], "d": null}))));
+        assert!(!same(&nested(json!({"b": 1})), &nested(json!({}))));
+        assert!(!same(&nested(json!({})), &nested(json!({"b": {"c": 1}}))));
+    }
+
     #[test]
     fn a_selector_has_to_match_its_template() {
         let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "c"}}}});

@@ -1,6 +1,5 @@
 //! The operations of kubectl on nodes and rollouts: cordon, taint, drain, evict, rollout.
 
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use coracle_client::{Api, Client, ListParams, Patch};
 use coracle_cluster::{Manifest, ManifestFolder, MemoryManifests, NodeSpec};
 use coracle_meta::{GroupVersionResource, Object, ObjectKey, OwnerReference};
 use coracle_sim::World;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

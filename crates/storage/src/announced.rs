@@ -39,11 +39,11 @@ impl Announced {
         Some(write.written.insert(stored.at(revision)).clone())
     }
 
-    /// An object that was written at `revision` with this value, and whose event has not arrived.
+    /// An object that was written at `revision` with this value, and whose event has not arrived. This process writes one
+    /// key in a transaction, so no other key has this revision.
     pub(crate) fn written(&self, value: &[u8], revision: Revision) -> Option<&Stored> {
-        let written = self.writes.iter().rev().filter_map(|write| write.written.as_ref());
-        let mut written = written.skip_while(|written| written.revision() > revision);
-        written.next().filter(|written| written.revision() == revision && written.value() == value)
+        let mut written = self.writes.iter().rev().filter_map(|write| write.written.as_ref());
+        written.find(|written| written.revision() == revision && written.value() == value)
     }
 
     /// Forgets an object that was not written.

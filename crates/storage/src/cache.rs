@@ -1,9 +1,9 @@
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::{Object, Status};
 use coracle_store::{KeyRange, Position, RangeRequest, Revision, Store};
+use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -52,7 +52,7 @@ pub(crate) struct CacheState {
     pub(crate) last_change: Revision,
     pub(crate) objects: Objects,
     /// Objects that the first fill need not decode if the store has the same values.
-    pub(crate) known: Objects,
+    pub(crate) decoded: Objects,
     pub(crate) unreadable: Unreadable,
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
@@ -105,14 +105,14 @@ impl Cache {
         streams_ranges: bool,
         limits: HistoryLimits,
         reports: UnreadableReports,
-        known: Objects,
+        decoded: Objects,
     ) -> Self {
         let state = CacheState {
             revision: 0,
             epoch: 0,
             last_change: 0,
             objects: Objects::new(),
-            known,
+            decoded,
             unreadable: Unreadable::default(),
             ring: Ring::new(Revision::MAX, 0, 0, limits),
             interests: Interests::default(),

@@ -10,7 +10,7 @@ use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
 use crate::cache::{Cache, CacheState};
-use crate::cached_objects::decoded_before;
+use crate::decoded_objects::decoded_before;
 use crate::entry::{Entry, Objects};
 use crate::errors;
 use crate::parts::Parts;
@@ -108,7 +108,7 @@ impl Feed {
     async fn fill(&self) -> Result<(), Error> {
         let cache = &self.cache;
         let (mut objects, mut unreadable) = (Objects::new(), Unreadable::default());
-        let known = std::mem::take(&mut cache.state().known);
+        let decoded = cache.state().decoded.clone();
         let mut revision = 0;
         let request = RangeRequest { range: KeyRange::prefix(cache.resource.prefix()), ..RangeRequest::default() };
         let mut parts = Parts::open(&*cache.store, request, cache.streams_ranges).await?;
@@ -118,7 +118,7 @@ impl Feed {
             }
             for kv in part.kvs {
                 let Some(key) = self.short_key(&kv.key) else { continue };
-                let entry = match decoded_before(&known, &key, &kv.value, kv.mod_revision) {
+                let entry = match decoded_before(&decoded, &key, &kv.value, kv.mod_revision) {
                     Some(entry) => Ok(entry),
                     None => Entry::read(&cache.resource, kv.value, kv.mod_revision),
                 };
@@ -133,6 +133,7 @@ impl Feed {
         let live_bytes = objects.values().map(|entry| entry.stored.len()).sum();
         state.ring = Ring::new(revision, 0, live_bytes, cache.limits);
         state.objects = objects;
+        state.decoded = Objects::new();
         state.unreadable = unreadable;
         state.revision = revision;
         state.announced.reach(revision);

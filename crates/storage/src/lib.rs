@@ -10,10 +10,10 @@
 
 mod announced;
 mod cache;
-mod cached_objects;
 mod claims;
 mod compaction;
 mod continue_token;
+mod decoded_objects;
 mod draft;
 mod entry;
 mod errors;
@@ -34,9 +34,9 @@ mod unreadable_reports;
 mod watch;
 
 pub use cache::unreached;
-pub use cached_objects::CachedObjects;
 pub use claims::Claim;
 pub use compaction::compact_together;
+pub use decoded_objects::DecodedObjects;
 pub use draft::Draft;
 pub use list::StoredList;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};

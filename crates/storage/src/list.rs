@@ -1,8 +1,8 @@
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_meta::Status;
 use coracle_store::{Error, KeyRange, RangeRequest, Revision};
+use futures_util::future::BoxFuture;
 
 use crate::continue_token::ContinueToken;
 use crate::entry::{Entry, candidates, matches_object};

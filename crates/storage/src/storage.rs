@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
@@ -12,14 +13,12 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
+use crate::decoded_objects::{DecodedObjects, DecodedResource};
 use crate::feed;
 use crate::leases::Leases;
 use crate::recent::Recent;
 use crate::unreadable_reports::UnreadableReports;
-use crate::{
-    CachedObjects, Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, WatchStart,
-    errors,
-};
+use crate::{Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, WatchStart, errors};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
@@ -37,8 +36,8 @@ struct Inner {
     leases: Leases,
     recent: Mutex<Recent>,
     reports: UnreadableReports,
-    /// What another storage has decoded.
-    known: OnceLock<CachedObjects>,
+    /// What another storage has decoded, by directory, for caches that are added later.
+    decoded: Mutex<BTreeMap<String, DecodedResource>>,
 }
 
 /// The watch caches of the resources in use.
@@ -108,21 +107,22 @@ impl Storage {
             leases: Leases::default(),
             recent: Mutex::default(),
             reports: UnreadableReports::default(),
-            known: OnceLock::new(),
+            decoded: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// The decoded objects of all caches as they are now.
-    pub fn cached_objects(&self) -> CachedObjects {
+    pub fn decoded_objects(&self) -> DecodedObjects {
         let caches: Vec<_> = self.inner.caches().by_directory.values().map(Arc::clone).collect();
-        CachedObjects::new(caches.iter().map(|cache| (cache.resource.directory.clone(), cache.state().objects.clone())))
+        let decoded = |cache: &Arc<Cache>| DecodedResource::new(&cache.resource, cache.state().objects.clone());
+        DecodedObjects::new(caches.iter().map(|cache| (cache.resource.directory.clone(), decoded(cache))))
     }
 
-    /// Reuses the decoded objects of another storage, for values that the two stores share. The resources of both must
-    /// be the same. Has an effect once, and on caches that are added later.
-    pub fn reuse(&self, objects: CachedObjects) {
-        let _ = self.inner.known.set(objects);
+    /// Reuses the decoded objects of another storage where the stores of both have the same values in the same memory.
+    /// The kinds of both must be those of the same release. Each resource uses them for its first cache.
+    pub fn reuse_decoded(&self, objects: &DecodedObjects) {
+        *self.inner.decoded.lock() = objects.resources();
     }
 
     /// Sets a function that is called once for each value of the watch caches that cannot be decoded, with its key
@@ -360,8 +360,8 @@ impl Inner {
 
     fn new_cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
         let (store, reports) = (Arc::clone(&self.store), self.reports.clone());
-        let known = self.known.get().map(|known| known.of(&resource.directory)).unwrap_or_default();
-        Arc::new(Cache::new(Arc::clone(resource), store, self.streams_ranges, self.limits, reports, known))
+        let decoded = self.decoded.lock().remove(&resource.directory).unwrap_or_default().objects_for(resource);
+        Arc::new(Cache::new(Arc::clone(resource), store, self.streams_ranges, self.limits, reports, decoded))
     }
 
     /// Replaces each cache that is no longer fed.

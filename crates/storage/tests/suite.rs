@@ -3,6 +3,7 @@
 mod kit;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -10,7 +11,8 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{FieldSelector, GroupResource, ObjectKey, WatchEvent};
 use coracle_storage::{
-    Attempt, Draft, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, WatchQuery, WatchStart, Write,
+    Attempt, DecodedObjects, Draft, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, WatchQuery,
+    WatchStart, Write,
 };
 use coracle_store::{
     Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
@@ -461,4 +463,72 @@ async fn the_last_change_of_a_resource_is_known_at_once_and_only_its_own() {
     }
     delete(&storage, "a").await;
     assert_eq!(storage.last_change(&things()).await.unwrap(), storage.store().status().await.unwrap().revision);
+}
+
+/// The things, with a count of the values that are decoded.
+fn counted(selectable: &[&str]) -> (Arc<Resource>, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let decodes = Arc::clone(&count);
+    let mut resource = Resource::new(GroupResource::new("", "things"), "things", true).checks(Box::new(move |_| {
+        decodes.fetch_add(1, Ordering::Relaxed);
+        true
+    }));
+    resource.selectable = selectable.iter().map(|field| (*field).to_owned()).collect();
+    resource.field = Box::new(|object, field| object.text(field).to_owned());
+    (Arc::new(resource), count)
+}
+
+async fn put_counted(storage: &Storage, resource: &Arc<Resource>, name: &str, node: &str) {
+    let draft = Draft::new(thing(name, "red", node));
+    let expected = storage.get(resource, &key(name), Freshness::Newest).await.unwrap();
+    let put = Write::Put { draft: &draft, ttl_seconds: None };
+    let written = storage.write(resource, &key(name), expected.as_ref(), put, None).await.unwrap();
+    assert!(matches!(written, Attempt::Done(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn values_that_another_storage_has_decoded_are_not_decoded_again() {
+    let store = store();
+    let (resource, count) = counted(&["spec.node"]);
+    let first = fed(Storage::new(Arc::clone(&store)));
+    for name in ["a", "b", "c"] {
+        put_counted(&first, &resource, name, "n1").await;
+    }
+    assert_eq!(first.list(&resource, &ListQuery::default()).await.unwrap().items.len(), 3);
+    let decoded = first.decoded_objects();
+    put_counted(&first, &resource, "c", "n2").await;
+
+    let on_n1 = || ListQuery {
+        selection: Selection { fields: FieldSelector::parse("spec.node=n1").unwrap(), ..Selection::default() },
+        ..ListQuery::default()
+    };
+    let decodes = async |resource: &Arc<Resource>, count: &AtomicUsize, decoded: Option<&DecodedObjects>| {
+        count.store(0, Ordering::Relaxed);
+        let storage = fed(Storage::new(Arc::clone(&store)));
+        decoded.into_iter().for_each(|decoded| storage.reuse_decoded(decoded));
+        let found = storage.list(resource, &on_n1()).await.unwrap();
+        assert_eq!(names(&found), ["a", "b"]);
+        count.load(Ordering::Relaxed)
+    };
+    assert_eq!(decodes(&resource, &count, None).await, 3);
+    assert_eq!(decodes(&resource, &count, Some(&decoded)).await, 1, "the value that has changed");
+    let (other, count) = counted(&["spec.color", "spec.node"]);
+    assert_eq!(decodes(&other, &count, Some(&decoded)).await, 3, "other fields for selectors");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_finds_a_write_that_the_cache_has_not_applied() {
+    let store = store();
+    let (resource, count) = counted(&[]);
+    let storage = fed(Storage::new(Arc::clone(&store)));
+    for name in ["a", "b"] {
+        put_counted(&storage, &resource, name, "n1").await;
+    }
+    for name in ["a", "b"] {
+        let found = storage.get(&resource, &key(name), Freshness::Newest).await.unwrap().unwrap();
+        assert_eq!(found.object().name(), name);
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+    assert!(Storage::new(store).get(&resource, &key("a"), Freshness::Newest).await.unwrap().is_some());
+    assert_eq!(count.load(Ordering::Relaxed), 1, "another storage decodes it");
 }

@@ -3,6 +3,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::cost::Cost;
+use crate::rows;
 
 /// How much a figure may rise above the file: 3 %.
 const TOLERANCE: f64 = 1.03;
@@ -42,7 +43,11 @@ impl fmt::Display for Change {
             Self::New => f.write_str("not in the file"),
             Self::Ratio(ratio, figure) => {
                 write!(f, "{:+.1} % {figure}", (ratio - 1.0) * 100.0)?;
-                if self.is_over() { f.write_str(" OVER BUDGET") } else { Ok(()) }
+                match ratio {
+                    _ if self.is_over() => f.write_str(" OVER BUDGET"),
+                    ratio if *ratio < 1.0 / TOLERANCE => f.write_str(": write the lower figures"),
+                    _ => Ok(()),
+                }
             }
         }
     }
@@ -55,9 +60,11 @@ impl Budget {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/budget/figures");
         let path = folder.join(format!("{build}.tsv"));
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let is_row = |name: &str| rows::ROWS.iter().any(|row| row.name == name);
         let mut lines = BTreeMap::new();
         for (at, line) in text.lines().enumerate().skip(1) {
-            let (name, line) = parse(line).ok_or_else(|| format!("{}:{}: not a row", path.display(), at + 1))?;
+            let parsed = parse(line).filter(|(name, _)| is_row(name));
+            let (name, line) = parsed.ok_or_else(|| format!("{}:{}: not a row", path.display(), at + 2))?;
             lines.insert(name, line);
         }
         Ok(Self { path, lines })

@@ -49,10 +49,14 @@ pub(crate) fn of(row: &Row) -> Result<Cost, String> {
     let allocated = run(Command::new(program).args([CHILD, row.name]))?;
     let number = |text: &str, before: &str| {
         let found = text.lines().find_map(|line| line.split_once(before)?.1.trim().parse::<u64>().ok());
-        found.filter(|number| *number > 0).ok_or_else(|| format!("{}: no \"{before}\" in:\n{text}", row.name))
+        found.ok_or_else(|| format!("{}: no \"{before}\" in:\n{text}", row.name))
     };
+    let instructions = number(&counted, "Collected :")?;
+    if instructions == 0 {
+        return Err(format!("{}: callgrind did not find the measured function", row.name));
+    }
     Ok(Cost {
-        instructions: number(&counted, "Collected :")? / row.times,
+        instructions: instructions / row.times,
         allocations: number(&allocated, "allocations:")? / row.times,
         bytes: number(&allocated, "bytes:")? / row.times,
         peak: number(&allocated, "peak:")?,

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Start at [`rows::ROWS`]. `docs/budget.md` explains how to read the figures and how to change them. Not here: times,
-//! which other benchmarks measure, and the size of the program, which `cargo xtask budget` measures.
+//! which other benchmarks measure, and the size of the program, which `cargo xtask size` measures.
 
 mod budget;
 mod cost;
@@ -37,7 +37,10 @@ fn main() -> ExitCode {
             // What Cargo passes to each benchmark and test.
             "--bench" | "--test" => {}
             cost::CHILD => return cost::run_child(&arguments.next().unwrap_or_default()),
-            "--row" => wanted = arguments.next().unwrap_or_default(),
+            "--row" => match arguments.next() {
+                Some(text) => wanted = text,
+                None => return usage(),
+            },
             "--write" => match arguments.next() {
                 Some(text) => reason = Some(text),
                 None => return usage(),

@@ -70,10 +70,10 @@ pub(crate) const ROWS: &[Row] = &[
         times: 1,
         prepare: || settles("jobs", "/apis/batch/v1/namespaces/default/jobs", job),
     },
-    Row { name: "a CronJob of one hour", times: 1, prepare: cron_job },
+    Row { name: "a CronJob runs for an hour", times: 1, prepare: cron_job },
     Row { name: "a deleted pod of a Deployment is replaced", times: 1, prepare: replacement },
     Row { name: "a namespace with 50 objects is deleted", times: 1, prepare: namespace },
-    Row { name: "an hour, two nodes, three pods", times: 1, prepare: hour },
+    Row { name: "an idle hour of two nodes and three pods", times: 1, prepare: hour },
 ];
 
 fn api_server() -> Builder {

@@ -1,10 +1,10 @@
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, ObjectKey, Scope, Status};
 use coracle_schema::decode::{self, Decoded};
 use coracle_schema::{KindSchema, ResourceRow};
 use coracle_storage::Resource;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::conversion::Conversions;

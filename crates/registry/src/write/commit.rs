@@ -1,9 +1,9 @@
-use futures_util::future::BoxFuture;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use coracle_meta::{Object, ObjectKey, Status, json, reason};
 use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::intent::{AdmissionScope, IntendedObject, Intent, OwnKind};

@@ -69,11 +69,8 @@ pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str, 
     let is_used = |paths: &[Vec<&str>]| old.is_some_and(|old| paths.iter().any(|path| has(old, path)));
     let features = FEATURES.iter().zip(PATHS.iter()).filter(|(feature, _)| !release.enabled(feature.gate));
     let spec = new.at(path);
-    let dropped: Vec<_> = features
-        .flat_map(
-            |(_, paths)| if paths.iter().any(|path| has(spec, path)) && !is_used(paths) { &paths[..] } else { &[] },
-        )
-        .collect();
+    let is_dropped = |paths: &[Vec<&str>]| paths.iter().any(|path| is_there(spec, path)) && !is_used(paths);
+    let dropped: Vec<_> = features.filter(|(_, paths)| is_dropped(paths)).flat_map(|(_, paths)| paths).collect();
     if !dropped.is_empty() {
         edit_at(new, path, |spec| dropped.iter().for_each(|path| remove(spec, path)));
     }
@@ -97,6 +94,15 @@ fn has(value: &Value, path: &[&str]) -> bool {
     match step.strip_suffix("[]") {
         Some(list) => value.list(list).iter().any(|item| has(item, rest)),
         None => has(value.field_named(step), rest),
+    }
+}
+
+/// Whether something has a field at a path, or null.
+fn is_there(value: &Value, path: &[&str]) -> bool {
+    let Some((step, rest)) = path.split_first() else { return true };
+    match step.strip_suffix("[]") {
+        Some(list) => value.list(list).iter().any(|item| is_there(item, rest)),
+        None => value.get(step).is_some_and(|below| is_there(below, rest)),
     }
 }
 

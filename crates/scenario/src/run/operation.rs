@@ -1,9 +1,9 @@
-use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 use coracle_cluster::NodeSwitch;
 use coracle_journal::EntryId;
 use coracle_sim::Polarity;
+use futures_util::future::BoxFuture;
 use serde_saphyr::Spanned;
 
 use super::ScenarioRun;

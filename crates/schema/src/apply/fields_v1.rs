@@ -16,7 +16,7 @@ pub fn from_json(fields: &Value) -> Result<Set, String> {
 }
 
 /// The maximum depth, which exceeds that of any accepted object.
-const MAX_DEPTH: usize = 1000;
+pub(super) const MAX_DEPTH: usize = 1000;
 
 /// The set below a place, and whether the place itself is a member.
 fn read(fields: &Map<String, Value>, depth: usize) -> Result<(Set, bool), String> {

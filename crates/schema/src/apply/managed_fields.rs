@@ -14,10 +14,10 @@ use super::last_applied;
 use super::managers::{ManagedFieldsOperation, Manager, Managers, Owned, cap_updaters, decode, encode};
 use super::path::values_equal;
 use super::place::Place;
-use super::renewal::{self, Writer};
 use super::set::Set;
 use super::typed::{Duplicates, fits, validate};
-use super::updater::{self, Applier, Changed, Versions};
+use super::unmoved::{self, Writer};
+use super::updater::{self, Applier, ObjectChange, Versions};
 
 /// The manager of the fields that an object had before its first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -65,7 +65,7 @@ impl From<ApplyError> for Status {
 ///
 /// For a create, `live` is an object without fields. On failure, `new` gets the live object's entries.
 pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Value) -> Value {
-    let keeps_entries = !booking.versions.may_change() && sends_entries_of(booking, live, &new);
+    let keeps_entries = !booking.versions.schema_may_change() && keeps_live_entries(booking, live, &new);
     let managers = if keeps_entries { None } else { Some(starting_point(booking, entries(live), entries(&new))) };
     clear(&mut new);
     let is_create = live.pointer("/metadata/uid").and_then(Value::as_str).is_none_or(str::is_empty);
@@ -79,11 +79,11 @@ pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Valu
         }
         return new;
     }
-    let change = updater::compare_in(&booking.versions, live, &new, booking.api_version).unwrap_or_default();
+    let comparison = updater::compare_in(&booking.versions, live, &new, booking.api_version).unwrap_or_default();
     let managers = match managers {
         Some(managers) => managers,
         None => {
-            if let Some(entries) = renewed(booking, live, &change) {
+            if let Some(entries) = unmoved(booking, live, &comparison) {
                 set_entries(&mut new, Value::Array(entries));
                 return new;
             }
@@ -93,26 +93,27 @@ pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Valu
     if managers.is_empty() && !is_create {
         return new;
     }
-    let managers = book_change(booking, booking.manager, Changed { live, new: &new, change }, managers);
+    let managers = book_change(booking, booking.manager, ObjectChange { live, new: &new, comparison }, managers);
     store(&mut new, &managers);
     new
 }
 
-/// Whether a write cannot change the entries: it has none, or those of the live object.
-fn sends_entries_of<V>(booking: &Booking<'_, V>, live: &Value, new: &Value) -> bool {
-    entries(live).is_some()
-        && (!booking.subresource.is_empty() || entries(new).is_none_or(|new| entries(live) == Some(new)))
+/// Whether a write starts with the entries of the live object: it has none, the same ones, or cannot replace them.
+fn keeps_live_entries<V>(booking: &Booking<'_, V>, live: &Value, new: &Value) -> bool {
+    let has_entries =
+        entries(live).is_some_and(|own| own.as_array().is_some_and(|own| !own.is_empty()) && !is_reset(own));
+    has_entries && (!booking.subresource.is_empty() || entries(new).is_none_or(|new| entries(live) == Some(new)))
 }
 
 /// The entries of the live object after an update that changes no owner.
-fn renewed<V>(booking: &Booking<'_, V>, live: &Value, change: &Comparison) -> Option<Vec<Value>> {
+fn unmoved<V>(booking: &Booking<'_, V>, live: &Value, comparison: &Comparison) -> Option<Vec<Value>> {
     let writer = Writer {
         name: if booking.manager.is_empty() { "unknown" } else { booking.manager },
         api_version: booking.api_version,
         subresource: booking.subresource,
         time: &booking.time,
     };
-    renewal::renewed(entries(live)?.as_array()?, &writer, change, &NEVER_OWNED)
+    unmoved::with_new_time(entries(live)?.as_array()?, &writer, comparison, &NEVER_OWNED)
 }
 
 /// The initial entries: the request's if they are valid and can be written here, otherwise the live object's.
@@ -146,14 +147,14 @@ fn book_update<V: Versions>(
     new: &Value,
     managers: Managers,
 ) -> Managers {
-    let change = updater::compare_in(&booking.versions, live, new, booking.api_version).unwrap_or_default();
-    book_change(booking, name, Changed { live, new, change }, managers)
+    let comparison = updater::compare_in(&booking.versions, live, new, booking.api_version).unwrap_or_default();
+    book_change(booking, name, ObjectChange { live, new, comparison }, managers)
 }
 
 fn book_change<V: Versions>(
     booking: &Booking<'_, V>,
     name: &str,
-    changed: Changed<'_>,
+    changed: ObjectChange<'_>,
     mut managers: Managers,
 ) -> Managers {
     let set = updater::update(&booking.versions, changed, booking.api_version, &mut managers);

@@ -144,7 +144,7 @@ fn encode_entry(manager: &Manager, owned: &Owned) -> Value {
 }
 
 /// The maximum number of updating managers with their own entry.
-const MAX_UPDATE_MANAGERS: usize = 10;
+pub(super) const MAX_UPDATE_MANAGERS: usize = 10;
 
 /// Merges the oldest updaters into `ancient-changes` until the limit is met.
 pub(super) fn cap_updaters(managers: &mut Managers) {

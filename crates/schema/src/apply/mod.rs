@@ -24,11 +24,11 @@ mod path;
 mod place;
 mod reconcile;
 mod remove;
-mod renewal;
 pub mod scale;
 mod set;
 mod table_place;
 mod typed;
+mod unmoved;
 mod updater;
 
 pub use compare::{Comparison, compare};

@@ -160,7 +160,7 @@ pub struct OneVersion<'t> {
 impl<'t> Versions for OneVersion<'t> {
     type Place = TablePlace<'t>;
 
-    fn may_change(&self) -> bool {
+    fn schema_may_change(&self) -> bool {
         false
     }
 

@@ -477,7 +477,7 @@ struct Renamed {
 impl Versions for Renamed {
     type Place = Loose;
 
-    fn may_change(&self) -> bool {
+    fn schema_may_change(&self) -> bool {
         false
     }
 

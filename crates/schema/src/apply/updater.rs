@@ -30,18 +30,18 @@ pub trait Versions {
     fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>>;
 
     /// Whether the schemas can change between two writes of an object, as those of custom kinds do.
-    fn may_change(&self) -> bool;
+    fn schema_may_change(&self) -> bool;
 
     /// The fields that clients of the endpoint may own, in a version.
     fn filter(&self, api_version: &str) -> Filter;
 }
 
 /// A change of an object.
-pub(super) struct Changed<'a> {
+pub(super) struct ObjectChange<'a> {
     pub(super) live: &'a Value,
     pub(super) new: &'a Value,
     /// The difference in the version of the request.
-    pub(super) change: Comparison,
+    pub(super) comparison: Comparison,
 }
 
 /// Removes changed and removed fields from their owners, also from owners in other versions.
@@ -49,15 +49,15 @@ pub(super) struct Changed<'a> {
 /// `Err` if other managers own fields that only `force` would take.
 fn disown<V: Versions>(
     versions: &V,
-    changed: Changed<'_>,
+    changed: ObjectChange<'_>,
     writer: &Manager,
     version: &str,
     managers: &mut Managers,
     force: bool,
 ) -> Result<Comparison, Conflicts> {
     let mut comparisons: BTreeMap<String, Comparison> = BTreeMap::new();
-    let Changed { live: old, new, change } = changed;
-    comparisons.insert(version.to_owned(), change);
+    let ObjectChange { live: old, new, comparison } = changed;
+    comparisons.insert(version.to_owned(), comparison);
     let (mut taken, mut unknown) = (Vec::new(), Vec::new());
     for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != writer) {
         if !comparisons.contains_key(&owned.api_version) {
@@ -108,7 +108,12 @@ pub(super) fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, ve
 
 /// Removes the changed fields from their owners, and returns them: the writer owns them.
 /// In Kubernetes: `merge.Updater.Update`.
-pub(super) fn update<V: Versions>(versions: &V, changed: Changed<'_>, version: &str, managers: &mut Managers) -> Set {
+pub(super) fn update<V: Versions>(
+    versions: &V,
+    changed: ObjectChange<'_>,
+    version: &str,
+    managers: &mut Managers,
+) -> Set {
     reconcile_all(versions, managers);
     // No manager has this name, so every manager loses the changed fields, including earlier entries of the writer.
     let no_manager = Manager::new("", ManagedFieldsOperation::Apply, "", "");
@@ -144,8 +149,8 @@ pub(super) fn apply<V: Versions>(
         Some(last) if !last.set.is_empty() => prune(versions, merged, managers, version, last),
         _ => merged,
     };
-    let change = compare_in(versions, live, &new, version).unwrap_or_default();
-    disown(versions, Changed { live, new: &new, change }, writer, version, managers, force)?;
+    let comparison = compare_in(versions, live, &new, version).unwrap_or_default();
+    disown(versions, ObjectChange { live, new: &new, comparison }, writer, version, managers, force)?;
     Ok((!values_equal(live, &new)).then_some(new))
 }
 
