@@ -72,6 +72,7 @@ bench: bench-api ## Run all benchmarks: API server, start, memory, controllers, 
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes one minute
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
+budget: export CARGO_INCREMENTAL = 0
 budget: ## Count instructions, allocations and bytes, and compare them with the files; REASON=... writes the files
 	@failed=0; reason="$(subst ",\",$(REASON))"; \
 	$(CARGO) test -q --workspace --exclude xtask --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
