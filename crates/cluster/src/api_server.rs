@@ -86,58 +86,68 @@ impl ApiServer {
         recorder: &'a Recorder,
     ) -> BoxFuture<'a, Result<Self, Error>> {
         // Boxed, so that its code is compiled once, and not in each crate that awaits it.
-        Box::pin(async move {
-            let ambient = ambient.split("apiserver");
-            // Before the revision counts: a kept store has tokens that this key signed.
-            let issuer = issuer(options, &ambient)?;
-            let ambient = after_revision(ambient, kept.revision(&*store).await?);
-            let authenticator = authenticator(options, &issuer)?;
-            let authorizer = authorizer(options)?;
-            let limits = limits(options, &issuer);
-            let anonymous = anonymous(options, &authorizer);
+        Box::pin(Self::started_among(tasks, options, store, kept, nodes, ambient, recorder))
+    }
 
-            let storage = storage(options, store);
-            if let Some(decoded) = &kept.decoded {
-                storage.reuse_decoded(decoded);
-            }
-            let caches = {
-                let storage = storage.clone();
-                Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
-            };
-            let config = config(options)?;
-            let outgoing_calls = Arc::new(OutgoingCalls::new(options)?);
-            let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
-                .release(options.release.clone())
-                .authorizer(Arc::new(authorizer))
-                .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
-            let registry = registry(builder, options, &config, &authenticator, &issuer)?;
-            let default_objects = bootstrap::write(&registry, options, &config, kept.objects).await?;
-            let controllers = load(&registry, options).await?;
+    async fn started_among(
+        tasks: Tasks,
+        options: &ApiServerOptions,
+        store: Arc<dyn Store>,
+        kept: Kept<'_>,
+        nodes: Arc<dyn NodeTransport>,
+        ambient: &Ambient,
+        recorder: &Recorder,
+    ) -> Result<Self, Error> {
+        let ambient = ambient.split("apiserver");
+        // Before the revision counts: a kept store has tokens that this key signed.
+        let issuer = issuer(options, &ambient)?;
+        let ambient = after_revision(ambient, kept.revision(&*store).await?);
+        let authenticator = authenticator(options, &issuer)?;
+        let authorizer = authorizer(options)?;
+        let limits = limits(options, &issuer);
+        let anonymous = anonymous(options, &authorizer);
 
-            let shutdown = Shutdown::default();
-            let config = ApiServerConfig {
-                registry: registry.clone(),
-                authenticator,
-                request_headers: options.request_headers.as_ref().map(|(_, headers)| headers.clone()),
-                anonymous,
-                nodes,
-                extensions: outgoing_calls,
-                documents: documents(options, &issuer),
-                descriptions: Arc::clone(&options.descriptions),
-                limits: options.limits,
-                flows: controllers.flows(),
-                audit: options.audit.clone(),
-                shutdown: shutdown.clone(),
-            };
-            let identification = Arc::new(config.identification());
-            let router = coracle_apiserver::router(config);
-            let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
-            let running: Vec<_> = controllers.chain([caches]).collect();
-            let tasks = Arc::new(BackgroundTasks::new(tasks, running));
-            let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-            let on_demand = OnDemand::default();
-            Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, on_demand, default_objects })
-        })
+        let storage = storage(options, store);
+        if let Some(decoded) = &kept.decoded {
+            storage.reuse_decoded(decoded);
+        }
+        let caches = {
+            let storage = storage.clone();
+            Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
+        };
+        let config = config(options)?;
+        let outgoing_calls = Arc::new(OutgoingCalls::new(options)?);
+        let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
+            .release(options.release.clone())
+            .authorizer(Arc::new(authorizer))
+            .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
+        let registry = registry(builder, options, &config, &authenticator, &issuer)?;
+        let default_objects = bootstrap::write(&registry, options, &config, kept.objects).await?;
+        let controllers = load(&registry, options).await?;
+
+        let shutdown = Shutdown::default();
+        let config = ApiServerConfig {
+            registry: registry.clone(),
+            authenticator,
+            request_headers: options.request_headers.as_ref().map(|(_, headers)| headers.clone()),
+            anonymous,
+            nodes,
+            extensions: outgoing_calls,
+            documents: documents(options, &issuer),
+            descriptions: Arc::clone(&options.descriptions),
+            limits: options.limits,
+            flows: controllers.flows(),
+            audit: options.audit.clone(),
+            shutdown: shutdown.clone(),
+        };
+        let identification = Arc::new(config.identification());
+        let router = coracle_apiserver::router(config);
+        let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
+        let running: Vec<_> = controllers.chain([caches]).collect();
+        let tasks = Arc::new(BackgroundTasks::new(tasks, running));
+        let front = Transport::to(router).kept_by(Arc::clone(&tasks));
+        let on_demand = OnDemand::default();
+        Ok(Self { registry, front, identification, shutdown, limits, issuer, tasks, on_demand, default_objects })
     }
 
     /// The transport for clients: each request has its own credentials.

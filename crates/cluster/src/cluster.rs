@@ -74,72 +74,72 @@ impl Cluster {
         Builder::default()
     }
 
-    pub(crate) fn start(mut builder: Builder) -> BoxFuture<'static, Result<Self, Error>> {
+    pub(crate) fn start(builder: Builder) -> BoxFuture<'static, Result<Self, Error>> {
         // Boxed, so that its code is compiled once, and not in each crate that awaits it.
-        Box::pin(async move {
-            builder.api_server.release = builder.release().clone();
-            let ambient = builder.ambient.take().unwrap_or_else(clock::default_ambient);
-            // Clusters that share a clock do not share work.
-            let ambient = Ambient { work: PendingWork::default(), ..ambient };
-            let recorder = builder.recorder.clone();
-            let tasks = Tasks::new(ambient.panics.clone());
-            let own_informers = OwnInformers::of(&builder.own_informers)?;
-            let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_content()).await?;
-            let nodes = NodeTransports::new(&builder.api_server)?;
-            if builder.metrics_server {
-                metrics_server::answer_for(&mut builder.api_server, nodes.clone());
-            }
-            let running = Arc::new(RunningComponents::default());
-            // In virtual time no other process is probed.
-            if builder.components == Components::All || crate::clock::is_paused() {
-                builder.api_server.running_components = Some(InThisProcess::of(&running));
-            }
-            let kept_store = builder.kept_store.take();
-            let decoded = kept_store.as_ref().and_then(|kept| kept.decoded_for(&builder.api_server.release));
-            let (kept, revision) = kept_store.map_or((None, None), KeptStore::into_parts);
-            let api_server = ApiServer::start_among(
-                tasks.clone(),
-                &builder.api_server,
-                Arc::clone(&store.store),
-                Kept { objects: kept.as_ref().map(|kept| &kept.objects), revision, decoded },
-                Arc::new(nodes.clone()),
-                &ambient,
-                &recorder,
-            )
-            .await?;
-            metrics_server::settle(api_server.registry(), builder.metrics_server).await?;
-            if store.is_shared() {
-                api_server.follow();
-            }
-            api_server.advertise(&builder.api_server, store.is_shared()).await?;
-            let (instances, skews) = (Instances::default(), Skews::default());
-            let kubelet = simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers, &skews);
-            nodes.served_by(&kubelet);
-            let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
-            let random = ambient.random.split("certificate authority");
-            let processes = Processes {
-                front: api_server.transport(),
-                layer: builder.layer,
-                ambient,
-                recorder,
-                controllers: controllers_config(builder.controllers, &builder.api_server, &api_server, &random),
-                scheduler: builder
-                    .scheduler
-                    .unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
-                kubelet,
-                stages: builder.stages,
-                own_informers,
-                instances,
-                skews,
-                set: Mutex::default(),
-            };
-            let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running));
-            let cluster = Self { unseen: Unseen(parts.panics.clone()), parts, store, bootstrapped };
-            if builder.components == Components::All {
-                cluster.start_components(builder.csi_driver);
-            }
-            Ok(cluster)
-        })
+        Box::pin(Self::started(builder))
+    }
+
+    async fn started(mut builder: Builder) -> Result<Self, Error> {
+        builder.api_server.release = builder.release().clone();
+        let ambient = builder.ambient.take().unwrap_or_else(clock::default_ambient);
+        // Clusters that share a clock do not share work.
+        let ambient = Ambient { work: PendingWork::default(), ..ambient };
+        let recorder = builder.recorder.clone();
+        let tasks = Tasks::new(ambient.panics.clone());
+        let own_informers = OwnInformers::of(&builder.own_informers)?;
+        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_content()).await?;
+        let nodes = NodeTransports::new(&builder.api_server)?;
+        if builder.metrics_server {
+            metrics_server::answer_for(&mut builder.api_server, nodes.clone());
+        }
+        let running = Arc::new(RunningComponents::default());
+        // In virtual time no other process is probed.
+        if builder.components == Components::All || crate::clock::is_paused() {
+            builder.api_server.running_components = Some(InThisProcess::of(&running));
+        }
+        let kept_store = builder.kept_store.take();
+        let decoded = kept_store.as_ref().and_then(|kept| kept.decoded_for(&builder.api_server.release));
+        let (kept, revision) = kept_store.map_or((None, None), KeptStore::into_parts);
+        let api_server = ApiServer::start_among(
+            tasks.clone(),
+            &builder.api_server,
+            Arc::clone(&store.store),
+            Kept { objects: kept.as_ref().map(|kept| &kept.objects), revision, decoded },
+            Arc::new(nodes.clone()),
+            &ambient,
+            &recorder,
+        )
+        .await?;
+        metrics_server::settle(api_server.registry(), builder.metrics_server).await?;
+        if store.is_shared() {
+            api_server.follow();
+        }
+        api_server.advertise(&builder.api_server, store.is_shared()).await?;
+        let (instances, skews) = (Instances::default(), Skews::default());
+        let kubelet = simulated_kubelet(&mut builder, &api_server, &ambient, &instances, &own_informers, &skews);
+        nodes.served_by(&kubelet);
+        let bootstrapped = install(&builder, &api_server, &*store.store, kept).await?;
+        let random = ambient.random.split("certificate authority");
+        let processes = Processes {
+            front: api_server.transport(),
+            layer: builder.layer,
+            ambient,
+            recorder,
+            controllers: controllers_config(builder.controllers, &builder.api_server, &api_server, &random),
+            scheduler: builder.scheduler.unwrap_or_else(|| coracle_scheduler::Config::of(&builder.api_server.release)),
+            kubelet,
+            stages: builder.stages,
+            own_informers,
+            instances,
+            skews,
+            set: Mutex::default(),
+        };
+        let parts = Arc::new(Parts::new(api_server, &store, processes, tasks, running));
+        let cluster = Self { unseen: Unseen(parts.panics.clone()), parts, store, bootstrapped };
+        if builder.components == Components::All {
+            cluster.start_components(builder.csi_driver);
+        }
+        Ok(cluster)
     }
 
     fn start_components(&self, csi_driver: bool) {

@@ -18,65 +18,66 @@ impl ScenarioRun<'_> {
     /// Executes one operation; a check returns the revision at which it held.
     pub(super) fn operation<'a>(&'a mut self, operation: &'a Operation) -> BoxFuture<'a, Result<Option<i64>, Stop>> {
         // Boxed, so that its code is compiled once, and not in each crate that awaits it.
-        Box::pin(async move {
-            match operation {
-                Operation::Create(create) => {
-                    let owner = create.owned_by.as_ref().map(|name| self.known(name)).transpose()?;
-                    for object in self.objects.read(create, &self.folder)? {
-                        let object = owner.iter().fold(object, |object, owner| owned(object, owner));
-                        self.objects.create(object).await?;
-                    }
+        Box::pin(self.run_operation(operation))
+    }
+
+    async fn run_operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
+        match operation {
+            Operation::Create(create) => {
+                let owner = create.owned_by.as_ref().map(|name| self.known(name)).transpose()?;
+                for object in self.objects.read(create, &self.folder)? {
+                    let object = owner.iter().fold(object, |object, owner| owned(object, owner));
+                    self.objects.create(object).await?;
                 }
-                Operation::Apply(apply) => self.objects.apply(apply, &self.folder).await?,
-                Operation::Get(get) => {
-                    let found = self.objects.get(get).await?;
-                    self.bind(Some(&get.binding), Some(found));
-                }
-                Operation::Update(update) => {
-                    let read = self.known(&update.from)?;
-                    self.objects.update(update, &read).await?;
-                }
-                Operation::Patch(patch) => {
-                    let first = self.objects.patch(patch, &self.world).await?;
-                    self.bind(patch.binding.as_ref(), first);
-                }
-                Operation::Scale(scale) => self.objects.scale(scale).await?,
-                Operation::Delete(delete) => {
-                    let first = self.objects.delete(delete, &self.world).await?;
-                    self.bind(delete.binding.as_ref(), first);
-                }
-                Operation::Wait(wait) => {
-                    let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
-                    let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
-                    let (wait, namespace) = (wait.clone(), namespace.to_owned());
-                    let seen =
-                        self.world.until_seen(timeout, move |cluster| wait::look(&wait, &namespace, cluster)).await;
-                    return seen.map(|held| Some(held.revision)).map_err(late);
-                }
-                Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
-                Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
-                Operation::Cordon(on) => self.objects.cordon(&on.node.value, true).await?,
-                Operation::Uncordon(on) => self.objects.cordon(&on.node.value, false).await?,
-                Operation::Taint(taint) => self.objects.taint(taint).await?,
-                Operation::Evict(evict) => {
-                    let first = self.objects.evict(evict, &self.world).await?;
-                    self.bind(evict.binding.as_ref(), first);
-                }
-                Operation::Drain(drain) => self.drain(drain).await?,
-                Operation::Rollout(rollout) => {
-                    let now = coracle_meta::format_time(self.cluster.ambient().clock.now());
-                    self.objects.rollout(rollout, now).await?;
-                }
-                Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
-                Operation::Stop(part) => self.stop(part).await?,
-                Operation::Start(part) => self.start(part).await?,
-                Operation::Kill(part) => self.kill(part).await?,
-                Operation::Partition(on) => self.partition(&on.node.value)?,
-                Operation::Fault(fault) => self.cause(fault),
-                Operation::Heal(heal) => self.heal(heal)?,
             }
-            Ok(None)
-        })
+            Operation::Apply(apply) => self.objects.apply(apply, &self.folder).await?,
+            Operation::Get(get) => {
+                let found = self.objects.get(get).await?;
+                self.bind(Some(&get.binding), Some(found));
+            }
+            Operation::Update(update) => {
+                let read = self.known(&update.from)?;
+                self.objects.update(update, &read).await?;
+            }
+            Operation::Patch(patch) => {
+                let first = self.objects.patch(patch, &self.world).await?;
+                self.bind(patch.binding.as_ref(), first);
+            }
+            Operation::Scale(scale) => self.objects.scale(scale).await?,
+            Operation::Delete(delete) => {
+                let first = self.objects.delete(delete, &self.world).await?;
+                self.bind(delete.binding.as_ref(), first);
+            }
+            Operation::Wait(wait) => {
+                let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
+                let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
+                let (wait, namespace) = (wait.clone(), namespace.to_owned());
+                let seen = self.world.until_seen(timeout, move |cluster| wait::look(&wait, &namespace, cluster)).await;
+                return seen.map(|held| Some(held.revision)).map_err(late);
+            }
+            Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
+            Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
+            Operation::Cordon(on) => self.objects.cordon(&on.node.value, true).await?,
+            Operation::Uncordon(on) => self.objects.cordon(&on.node.value, false).await?,
+            Operation::Taint(taint) => self.objects.taint(taint).await?,
+            Operation::Evict(evict) => {
+                let first = self.objects.evict(evict, &self.world).await?;
+                self.bind(evict.binding.as_ref(), first);
+            }
+            Operation::Drain(drain) => self.drain(drain).await?,
+            Operation::Rollout(rollout) => {
+                let now = coracle_meta::format_time(self.cluster.ambient().clock.now());
+                self.objects.rollout(rollout, now).await?;
+            }
+            Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
+            Operation::Stop(part) => self.stop(part).await?,
+            Operation::Start(part) => self.start(part).await?,
+            Operation::Kill(part) => self.kill(part).await?,
+            Operation::Partition(on) => self.partition(&on.node.value)?,
+            Operation::Fault(fault) => self.cause(fault),
+            Operation::Heal(heal) => self.heal(heal)?,
+        }
+        Ok(None)
     }
 
     /// The object to which a step has given a name.
