@@ -97,9 +97,7 @@ impl Cluster {
         if builder.components == Components::All || crate::clock::is_paused() {
             builder.api_server.running_components = Some(InThisProcess::of(&running));
         }
-        let kept_store = builder.kept_store.take();
-        let decoded = kept_store.as_ref().and_then(|kept| kept.decoded_for(&builder.api_server.release));
-        let (kept, revision) = kept_store.map_or((None, None), KeptStore::into_parts);
+        let (kept, revision, decoded) = KeptStore::parts(builder.kept_store.take(), &builder.api_server.release);
         let api_server = ApiServer::start_among(
             tasks.clone(),
             &builder.api_server,

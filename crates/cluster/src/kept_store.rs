@@ -6,6 +6,9 @@ use coracle_store::Revision;
 use crate::Error;
 use crate::bootstrap::Bootstrapped;
 
+/// See [`KeptStore::parts`].
+pub(crate) type KeptParts = (Option<Bootstrapped>, Option<Revision>, Option<DecodedObjects>);
+
 /// The content of a cluster's store with its history, for the start of another cluster from it, or from an earlier
 /// revision. The two share common data.
 ///
@@ -29,14 +32,13 @@ impl std::fmt::Debug for KeptStore {
 }
 
 impl KeptStore {
-    /// The decoded objects, for an API server of the same release.
-    pub(crate) fn decoded_for(&self, release: &Release) -> Option<DecodedObjects> {
-        (self.decoded.0 == *release).then(|| self.decoded.1.clone())
-    }
-
-    /// Its default objects, and the revision of which its content is.
-    pub(crate) fn into_parts(self) -> (Option<Bootstrapped>, Option<Revision>) {
-        (self.bootstrapped, self.revision)
+    /// The default objects of a kept store, if there is one, the revision of which its content is, and what an API
+    /// server of the same release has decoded of it.
+    pub(crate) fn parts(kept: Option<Self>, release: &Release) -> KeptParts {
+        let Some(Self { bootstrapped, revision, decoded: (of, decoded), .. }) = kept else {
+            return KeptParts::default();
+        };
+        (bootstrapped, revision, (of == *release).then_some(decoded))
     }
 
     /// The content at a revision; leases have their full time again.
