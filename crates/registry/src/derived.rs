@@ -189,9 +189,12 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
                 let known = self.read.lock().by_resource.get(&resource).cloned();
                 let all = match known.filter(|known| known.last_change == last_change) {
                     Some(known) => known,
-                    None => AllObjects::read(registry, &resource, last_change).await?,
+                    None => {
+                        let all = AllObjects::read(registry, &resource, last_change).await?;
+                        self.read.lock().by_resource.insert(resource.clone(), all.clone());
+                        all
+                    }
                 };
-                self.read.lock().by_resource.insert(resource.clone(), all.clone());
                 let is_changed = before.is_none_or(|before| before.last_change != last_change);
                 lists.by_resource.insert(resource, AllObjects { is_changed, ..all });
             }

@@ -222,27 +222,20 @@ impl Storage {
         let request = RangeRequest { range, revision, limit: 1, ..RangeRequest::default() };
         let response = self.inner.store.range(request).await.map_err(errors::status)?;
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
-        match self.cached(resource, &resource.short_key(key), kv.mod_revision) {
+        match self.cached(resource, &resource.short_key(key), &kv) {
             Some(stored) => Ok(Some(stored)),
-            None => match self.announced(resource, &kv) {
-                Some(stored) => Ok(Some(stored)),
-                None => stored(resource, kv).map(Some),
-            },
+            None => stored(resource, kv).map(Some),
         }
     }
 
-    /// The cached object, if it has this revision: it may be parsed already.
-    pub(crate) fn cached(&self, resource: &Resource, key: &str, revision: Revision) -> Option<Stored> {
+    /// The object of a value, if the cache has it, or a write of this process that the cache has not applied: it may be
+    /// parsed already.
+    pub(crate) fn cached(&self, resource: &Resource, key: &str, kv: &KeyValue) -> Option<Stored> {
         let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
         let state = cache.state();
-        let entry = state.objects.get(key)?;
-        (entry.stored.revision() == revision).then(|| entry.stored.clone())
-    }
-
-    /// The object of a write of this process that the cache has not applied yet, if it has this value.
-    fn announced(&self, resource: &Resource, kv: &KeyValue) -> Option<Stored> {
-        let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
-        cache.state().announced.written(&kv.value, kv.mod_revision).cloned()
+        let applied = state.objects.get(key).map(|entry| &entry.stored);
+        let applied = applied.filter(|stored| stored.revision() == kv.mod_revision);
+        applied.or_else(|| state.announced.written(&kv.value, kv.mod_revision)).cloned()
     }
 
     /// Opens a watch.

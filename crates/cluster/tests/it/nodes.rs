@@ -198,7 +198,7 @@ async fn an_unknown_power_state_is_reported_on_the_node_and_changes_nothing() {
     let ann = client(&cluster);
     until("the node is ready", SOON, async || ready_nodes(&ann).await == 1).await;
     annotate(&ann, "node-1", "coracle.dev/power", json!("of")).await;
-    until("it is told", SOON, async || !events(&ann, "InvalidAnnotation").await.is_empty()).await;
+    until("an event reports it", SOON, async || !events(&ann, "InvalidAnnotation").await.is_empty()).await;
     let told = events(&ann, "InvalidAnnotation").await;
     assert_eq!((told.len(), told[0].type_.as_str()), (1, "Warning"));
     assert!(told[0].message.contains("coracle.dev/power: want \"on\" or \"off\", not \"of\""), "{}", told[0].message);

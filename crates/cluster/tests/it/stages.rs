@@ -211,8 +211,10 @@ async fn a_stage_of_the_api_is_played_for_any_kind() {
     let copy = maps.get(&key("early-copy")).await.unwrap();
     assert_eq!(Some(&copy.data["from"]), early.metadata.uid.as_ref());
     let events = Api::<Event>::of(&client);
-    until("it is told", async || !events.list(&ListParams::fields("reason=Played")).await.unwrap().items.is_empty())
-        .await;
+    until("an event reports it", async || {
+        !events.list(&ListParams::fields("reason=Played")).await.unwrap().items.is_empty()
+    })
+    .await;
 
     maps.create(&map("other", "no")).await.unwrap();
     let begun = Instant::now();

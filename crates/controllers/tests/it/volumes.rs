@@ -243,7 +243,7 @@ async fn a_drivers_volume_is_attached_to_one_node_and_to_the_next_when_it_is_fre
         !world.api::<Node>().get(&ObjectKey::cluster(node)).await.unwrap().status.volumes_attached.is_empty()
     };
     until("the node has it", async || named("one").await).await;
-    until("it is told", async || {
+    until("an event reports it", async || {
         events(&world, "SuccessfulAttachVolume").await == ["AttachVolume.Attach succeeded for volume \"v\" "]
     })
     .await;
@@ -267,7 +267,7 @@ async fn a_growing_claim_gets_an_event_with_its_resizer() {
     bound(&world, "Retain").await;
     let more = Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}}));
     world.api::<PersistentVolumeClaim>().patch(&key("data"), &more).await.unwrap();
-    until("it is told", async || {
+    until("an event reports it", async || {
         events(&world, "ExternalExpanding").await == ["waiting for an external controller to expand this PVC"]
     })
     .await;

@@ -59,7 +59,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row { name: "a change with 100 watchers", times: TIMES, prepare: || watched(100) },
     Row { name: "decode a pod, JSON", times: TIMES, prepare: decode },
     Row { name: "encode a pod, JSON", times: TIMES, prepare: encode },
-    Row { name: "a pod runs", times: 1, prepare: || settles("pods", PODS, || from(&pod(0))) },
+    Row { name: "a pod runs", times: 1, prepare: || settles(PODS.to_owned(), pod_value(0)) },
     Row { name: "a Deployment of three pods runs", times: 1, prepare: || workload("deployments", "Deployment", true) },
     Row {
         name: "a StatefulSet of three pods runs",
@@ -70,7 +70,7 @@ pub(crate) const ROWS: &[Row] = &[
     Row {
         name: "a Job of one pod runs",
         times: 1,
-        prepare: || settles("jobs", "/apis/batch/v1/namespaces/default/jobs", job),
+        prepare: || settles("/apis/batch/v1/namespaces/default/jobs".to_owned(), job()),
     },
     Row { name: "a CronJob runs for an hour", times: 1, prepare: cron_job },
     Row { name: "a deleted pod of a Deployment is replaced", times: 1, prepare: replacement },
@@ -171,31 +171,54 @@ fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"key": "value"}})
 }
 
-/// From the start of a cluster until its components are at rest.
-fn start(builder: Builder) -> Task<Work> {
+/// Awaits what prepares a row, and returns what is measured.
+fn prepared<W>(prepare: impl Future<Output = W> + 'static) -> Task<Work>
+where
+    W: Future<Output: Any> + 'static,
+{
     Box::pin(async {
-        let work: Work = Box::pin(async { Box::new(settled(builder).await) as Box<dyn Any> });
+        let work = prepare.await;
+        let work: Work = Box::pin(async { Box::new(work.await) as Box<dyn Any> });
         work
     })
 }
 
+/// An API server that takes pods.
+async fn pod_server() -> Cluster {
+    let cluster = settled(api_server()).await;
+    post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    cluster
+}
+
+/// A cluster with two nodes and a Deployment of three pods.
+async fn deployed() -> Cluster {
+    let cluster = settled(nodes(2)).await;
+    post(&cluster, &format!("{SETS}/deployments"), set("Deployment", true)).await;
+    cluster.settle().await.expect("the Deployment settles");
+    cluster
+}
+
+/// From the start of a cluster until its components are at rest.
+fn start(builder: Builder) -> Task<Work> {
+    prepared(async { settled(builder) })
+}
+
 /// A cluster whose store has 200 objects starts again from the content of the store, until its components are at rest.
 fn restart() -> Task<Work> {
-    Box::pin(async {
+    prepared(async {
         let cluster = settled(nodes(0)).await;
         for index in 0..200 {
             post(&cluster, CONFIG_MAPS, config_map(&format!("map-{index}"))).await;
         }
         let builder = nodes(0).kept_store(cluster.keep_store().expect("a store in memory"));
         cluster.kill_store().expect("a store in memory");
-        let work: Work = Box::pin(async move {
+        async move {
             let new = builder.start().await.expect("the cluster starts again");
             let second = Duration::from_secs(1);
             let rest = Settle { quiet: second, horizon: second, within: 60 * second };
             new.settle_with(rest).await.expect("the components are at rest");
-            Box::new((cluster, new)) as Box<dyn Any>
-        });
-        work
+            (cluster, new)
+        }
     })
 }
 
@@ -206,43 +229,39 @@ fn each(
     media: &'static str,
     body: fn(u64, &[u8]) -> Vec<u8>,
 ) -> Task<Work> {
-    Box::pin(async move {
-        let cluster = settled(api_server()).await;
-        post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    prepared(async move {
+        let cluster = pod_server().await;
         let mut requests = Vec::new();
         for index in 0..TIMES {
             let stored = send(&cluster, "POST", PODS, JSON, pod(index)).await;
             requests.push((path(index), body(index, &stored)));
         }
-        let work: Work = Box::pin(async move {
+        async move {
             for (path, body) in requests {
                 send(&cluster, method, &path, media, body).await;
             }
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }
 
 fn list(media: &'static str) -> Task<Work> {
-    Box::pin(async move {
-        let cluster = settled(api_server()).await;
-        post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    prepared(async move {
+        let cluster = pod_server().await;
         for index in 0..1000 {
             send(&cluster, "POST", PODS, JSON, pod(index)).await;
         }
-        let work: Work = Box::pin(async move {
+        async move {
             let listed = send(&cluster, "GET", PODS, media, Vec::new()).await;
             assert!(listed.len() > 1_000_000, "1,000 pods");
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }
 
 /// A ConfigMap is created, and each of `count` watchers gets the event.
 fn watched(count: usize) -> Task<Work> {
-    Box::pin(async move {
+    prepared(async move {
         let cluster = settled(api_server()).await;
         let mut bodies = Vec::new();
         for _ in 0..count {
@@ -251,7 +270,7 @@ fn watched(count: usize) -> Task<Work> {
             bodies.push(cluster.service().send(request).await.expect("a response").into_body());
         }
         let maps: Vec<_> = (0..TIMES).map(|index| config_map(&format!("map-{index}"))).collect();
-        let work: Work = Box::pin(async move {
+        async move {
             for map in maps {
                 let name = format!(r#""name":{}"#, map["metadata"]["name"]);
                 post(&cluster, CONFIG_MAPS, map).await;
@@ -265,122 +284,101 @@ fn watched(count: usize) -> Task<Work> {
                     }
                 }
             }
-            Box::new((cluster, bodies)) as Box<dyn Any>
-        });
-        work
+            (cluster, bodies)
+        }
     })
 }
 
 /// A pod as an API server returns it.
 async fn stored_pod() -> Bytes {
-    let cluster = settled(api_server()).await;
-    post(&cluster, "/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "default"}})).await;
+    let cluster = pod_server().await;
     send(&cluster, "POST", PODS, JSON, pod(0)).await
 }
 
 fn decode() -> Task<Work> {
-    Box::pin(async {
+    prepared(async {
         let json = stored_pod().await;
-        let work: Work = Box::pin(async move {
+        async move {
             let decode = || serde_json::from_slice::<Pod>(&json).expect("a pod");
-            Box::new((0..TIMES).map(|_| decode()).collect::<Vec<_>>()) as Box<dyn Any>
-        });
-        work
+            (0..TIMES).map(|_| decode()).collect::<Vec<_>>()
+        }
     })
 }
 
 fn encode() -> Task<Work> {
-    Box::pin(async {
+    prepared(async {
         let pod: Pod = serde_json::from_slice(&stored_pod().await).expect("a pod");
-        let work: Work = Box::pin(async move {
+        async move {
             let encode = || serde_json::to_vec(&pod).expect("JSON");
-            Box::new((0..TIMES).map(|_| encode()).collect::<Vec<_>>()) as Box<dyn Any>
-        });
-        work
+            (0..TIMES).map(|_| encode()).collect::<Vec<_>>()
+        }
     })
 }
 
 /// From the creation of an object in a cluster with two nodes until all components are at rest.
-fn settles(kind: &'static str, path: &'static str, object: fn() -> Value) -> Task<Work> {
-    Box::pin(async move {
+fn settles(path: String, object: Value) -> Task<Work> {
+    prepared(async move {
         let cluster = settled(nodes(2)).await;
-        let work: Work = Box::pin(async move {
-            post(&cluster, path, object()).await;
-            cluster.settle().await.unwrap_or_else(|error| panic!("{kind} settle: {error:?}"));
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+        async move {
+            post(&cluster, &path, object).await;
+            cluster.settle().await.expect("the object settles");
+            cluster
+        }
     })
 }
 
-fn workload(plural: &'static str, kind: &'static str, has_replicas: bool) -> Task<Work> {
-    Box::pin(async move {
-        let cluster = settled(nodes(2)).await;
-        let work: Work = Box::pin(async move {
-            post(&cluster, &format!("{SETS}/{plural}"), set(kind, has_replicas)).await;
-            cluster.settle().await.expect("the workload settles");
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
-    })
+fn workload(plural: &str, kind: &str, has_replicas: bool) -> Task<Work> {
+    settles(format!("{SETS}/{plural}"), set(kind, has_replicas))
 }
 
 fn cron_job() -> Task<Work> {
-    Box::pin(async {
+    prepared(async {
         let cluster = settled(nodes(2)).await;
         let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "often"},
             "spec": {"schedule": "*/10 * * * *", "jobTemplate": {"spec": job()["spec"]}}});
-        let work: Work = Box::pin(async move {
+        async move {
             post(&cluster, "/apis/batch/v1/namespaces/default/cronjobs", cron).await;
             tokio::time::sleep(Duration::from_secs(3600)).await;
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }
 
 fn replacement() -> Task<Work> {
-    Box::pin(async {
-        let cluster = settled(nodes(2)).await;
-        post(&cluster, &format!("{SETS}/deployments"), set("Deployment", true)).await;
-        cluster.settle().await.expect("the Deployment settles");
+    prepared(async {
+        let cluster = deployed().await;
         let listed = from(&send(&cluster, "GET", PODS, JSON, Vec::new()).await);
         let name = listed["items"][0]["metadata"]["name"].as_str().expect("a pod").to_owned();
-        let work: Work = Box::pin(async move {
+        async move {
             send(&cluster, "DELETE", &format!("{PODS}/{name}"), JSON, Vec::new()).await;
             cluster.settle().await.expect("the Deployment settles");
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }
 
 fn namespace() -> Task<Work> {
-    Box::pin(async {
+    prepared(async {
         let cluster = settled(nodes(0)).await;
         post(&cluster, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
         for index in 0..50 {
             post(&cluster, "/api/v1/namespaces/shop/configmaps", config_map(&format!("map-{index}"))).await;
         }
         cluster.settle().await.expect("the namespace settles");
-        let work: Work = Box::pin(async move {
+        async move {
             send(&cluster, "DELETE", "/api/v1/namespaces/shop", JSON, Vec::new()).await;
             cluster.settle().await.expect("the namespace is gone");
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }
 
 fn hour() -> Task<Work> {
-    Box::pin(async {
-        let cluster = settled(nodes(2)).await;
-        post(&cluster, &format!("{SETS}/deployments"), set("Deployment", true)).await;
-        cluster.settle().await.expect("the Deployment settles");
-        let work: Work = Box::pin(async move {
+    prepared(async {
+        let cluster = deployed().await;
+        async move {
             tokio::time::sleep(Duration::from_secs(3600)).await;
-            Box::new(cluster) as Box<dyn Any>
-        });
-        work
+            cluster
+        }
     })
 }

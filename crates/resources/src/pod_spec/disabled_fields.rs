@@ -66,10 +66,12 @@ pub(crate) fn drop_disabled(new: &mut Object, old: Option<&Object>, path: &str, 
     static PATHS: LazyLock<Vec<Vec<Vec<&str>>>> =
         LazyLock::new(|| FEATURES.iter().map(|feature| feature.paths().collect()).collect());
     let old = old.map(|old| old.at(path));
-    let is_used = |paths: &[Vec<&str>]| old.is_some_and(|old| paths.iter().any(|path| has(old, path)));
+    let is_used = |paths: &[Vec<&str>]| {
+        old.is_some_and(|old| paths.iter().any(|path| any_at(old, path, |value| !value.is_null())))
+    };
     let features = FEATURES.iter().zip(PATHS.iter()).filter(|(feature, _)| !release.enabled(feature.gate));
     let spec = new.at(path);
-    let is_dropped = |paths: &[Vec<&str>]| paths.iter().any(|path| is_there(spec, path)) && !is_used(paths);
+    let is_dropped = |paths: &[Vec<&str>]| paths.iter().any(|path| any_at(spec, path, |_| true)) && !is_used(paths);
     let dropped: Vec<_> = features.filter(|(_, paths)| is_dropped(paths)).flat_map(|(_, paths)| paths).collect();
     if !dropped.is_empty() {
         edit_at(new, path, |spec| dropped.iter().for_each(|path| remove(spec, path)));
@@ -88,21 +90,12 @@ impl Feature {
     }
 }
 
-/// Whether something has a field at a path.
-fn has(value: &Value, path: &[&str]) -> bool {
-    let Some((step, rest)) = path.split_first() else { return !value.is_null() };
+/// Whether a value at a path below another one passes `test`. A field that is missing is no value.
+fn any_at(value: &Value, path: &[&str], test: fn(&Value) -> bool) -> bool {
+    let Some((step, rest)) = path.split_first() else { return test(value) };
     match step.strip_suffix("[]") {
-        Some(list) => value.list(list).iter().any(|item| has(item, rest)),
-        None => has(value.field_named(step), rest),
-    }
-}
-
-/// Whether something has a field at a path, or null.
-fn is_there(value: &Value, path: &[&str]) -> bool {
-    let Some((step, rest)) = path.split_first() else { return true };
-    match step.strip_suffix("[]") {
-        Some(list) => value.list(list).iter().any(|item| is_there(item, rest)),
-        None => value.get(step).is_some_and(|below| is_there(below, rest)),
+        Some(list) => value.list(list).iter().any(|item| any_at(item, rest, test)),
+        None => value.get(step).is_some_and(|below| any_at(below, rest, test)),
     }
 }
 

@@ -110,19 +110,26 @@ pub fn decode(entries: Option<&Value>) -> Result<Managers, String> {
     Ok(managers)
 }
 
-/// Encodes `metadata.managedFields`: applies before updates, then by time, name, version and subresource.
+/// Encodes `metadata.managedFields`, in the order of [`sort_key`].
 pub fn encode(managers: &Managers) -> Vec<Value> {
-    let seconds = |owned: &Owned| owned.time.as_deref().and_then(parse_time).map_or(0, |time| time.as_second());
     let mut sorted: Vec<_> = managers.iter().collect();
-    sorted.sort_by(|(a, a_owned), (b, b_owned)| {
-        let by_operation = a.operation.cmp(&b.operation);
-        let by_time = || seconds(a_owned).cmp(&seconds(b_owned));
-        let by_name = || a.name.cmp(&b.name);
-        let by_version = || a_owned.api_version.cmp(&b_owned.api_version);
-        let by_subresource = || a.subresource.cmp(&b.subresource);
-        by_operation.then_with(by_time).then_with(by_name).then_with(by_version).then_with(by_subresource)
+    sorted.sort_by_key(|(manager, owned)| {
+        let Manager { name, operation, subresource, .. } = manager;
+        sort_key(operation.as_str(), owned.time.as_deref(), name, &owned.api_version, subresource)
     });
     sorted.into_iter().map(|(manager, owned)| encode_entry(manager, owned)).collect()
+}
+
+/// The order of entries: applies before updates, then by time, name, version and subresource.
+pub(super) fn sort_key<'e>(
+    operation: &'e str,
+    time: Option<&str>,
+    name: &'e str,
+    api_version: &'e str,
+    subresource: &'e str,
+) -> (&'e str, i64, &'e str, &'e str, &'e str) {
+    // "Apply" is before "Update".
+    (operation, time.and_then(parse_time).map_or(0, |time| time.as_second()), name, api_version, subresource)
 }
 
 fn encode_entry(manager: &Manager, owned: &Owned) -> Value {

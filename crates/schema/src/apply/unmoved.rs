@@ -6,12 +6,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use coracle_meta::parse_time;
 use serde_json::{Map, Value};
 
 use super::compare::Comparison;
 use super::fields_v1::MAX_DEPTH;
-use super::managers::{MAX_UPDATE_MANAGERS, ManagedFieldsOperation};
+use super::managers::{MAX_UPDATE_MANAGERS, ManagedFieldsOperation, sort_key};
 use super::path::PathElement;
 use super::set::Set;
 
@@ -101,19 +100,14 @@ fn text<'e>(entry: &'e Map<String, Value>, name: &str) -> &'e str {
     entry.get(name).and_then(Value::as_str).unwrap_or("")
 }
 
-/// The order of entries: see [`encode`](super::managers::encode).
 fn order(one: &Value, other: &Value) -> Ordering {
-    fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
-        entry.get(name).and_then(Value::as_str).unwrap_or("")
+    fn key(entry: &Value) -> impl Ord {
+        let text = |name: &str| entry.get(name).and_then(Value::as_str);
+        let [operation, name, api_version, subresource] =
+            ["operation", "manager", "apiVersion", "subresource"].map(|name| text(name).unwrap_or(""));
+        sort_key(operation, text("time"), name, api_version, subresource)
     }
-    let by = |name: &str| text(one, name).cmp(text(other, name));
-    let seconds = |entry: &Value| parse_time(text(entry, "time")).map_or(0, |time| time.as_second());
-    // "Apply" is before "Update".
-    by("operation")
-        .then_with(|| seconds(one).cmp(&seconds(other)))
-        .then_with(|| by("manager"))
-        .then_with(|| by("apiVersion"))
-        .then_with(|| by("subresource"))
+    key(one).cmp(&key(other))
 }
 
 /// It is not certain whether a field is among others.

@@ -57,7 +57,7 @@ async fn a_failing_driver_reports_its_error_and_recovers() {
     until("it has failed", async || world.has_event_beginning("data", failed).await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/provision": "maybe"})).await;
     let unreadable = "InvalidBehaviour: annotation coracle.dev/provision: \"maybe\" is not ok, fail, hang or exhausted";
-    until("it is told", async || world.has_event_beginning("data", unreadable).await).await;
+    until("an event reports it", async || world.has_event_beginning("data", unreadable).await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/provision": null})).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
 }
@@ -136,7 +136,7 @@ async fn a_claim_is_expanded_by_driver_and_node() {
     let resizing = claim.status.conditions.iter().filter(|condition| condition.type_ != "Unused").count();
     assert!(resizing == 0 && claim.status.allocated_resource_statuses.is_empty());
     let done = "FileSystemResizeSuccessful: MountVolume.NodeExpandVolume succeeded for volume";
-    until("it is told", async || {
+    until("an event reports it", async || {
         world.has_event_beginning("web", done).await && world.has_event_beginning("data", done).await
     })
     .await;

@@ -57,15 +57,15 @@ async fn mount_errors_have_the_kubelets_words() {
     let world = World::with_nodes(1).await;
     world.pod("map", json!([{"name": "v", "configMap": {"name": "absent"}}])).await;
     let text = "FailedMount: MountVolume.SetUp failed for volume \"v\" : configmap \"absent\" not found";
-    until("it is told", async || world.has_event_beginning("map", text).await).await;
+    until("an event reports it", async || world.has_event_beginning("map", text).await).await;
     world.pod("shared", json!([{"name": "v", "nfs": {"server": "s", "path": "/"}}])).await;
     let text = "FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to \
                 process volumes=[v]: failed to mount volume \"v\": volumes of type nfs are not simulated";
-    until("it is told", async || world.has_event_beginning("shared", text).await).await;
+    until("an event reports it", async || world.has_event_beginning("shared", text).await).await;
     world.pod("inline", json!([{"name": "v", "csi": {"driver": "other.example.com"}}])).await;
     let text = "FailedMount: MountVolume.SetUp failed for volume \"v\" : kubernetes.io/csi: mounter.SetUpAt failed to get CSI \
                 client: driver name other.example.com not found in the list of registered CSI drivers";
-    until("it is told", async || world.has_event_beginning("inline", text).await).await;
+    until("an event reports it", async || world.has_event_beginning("inline", text).await).await;
     let placed = json!({
         "metadata": {"name": "placed", "namespace": "default"},
         "spec": {
@@ -78,7 +78,7 @@ async fn mount_errors_have_the_kubelets_words() {
     let text = "FailedMount: Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to \
                 process volumes=[v]: error processing PVC default/absent: failed to fetch PVC from API server: \
                 persistentvolumeclaims \"absent\" not found";
-    until("it is told", async || world.has_event_beginning("placed", text).await).await;
+    until("an event reports it", async || world.has_event_beginning("placed", text).await).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -87,7 +87,7 @@ async fn a_mount_that_fails_is_tried_again_until_it_succeeds() {
     world.claim("data", json!({"coracle.dev/mount": "fail"})).await;
     world.pod_with_claim("web", "data").await;
     let text = "FailedMount: MountVolume.SetUp failed for volume \"pvc-";
-    until("it is told", async || world.has_event_beginning("web", text).await).await;
+    until("an event reports it", async || world.has_event_beginning("web", text).await).await;
     world.annotate::<PersistentVolumeClaim>(&key("data"), json!({"coracle.dev/mount": null})).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
 }
