@@ -76,9 +76,7 @@ budget: export CARGO_INCREMENTAL = 0
 budget: ## Count instructions, allocations and bytes, and compare them with the files; REASON=... writes the files
 	@failed=0; reason="$(subst ",\",$(REASON))"; \
 	$(CARGO) test -q --workspace --exclude xtask --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
-	$(CARGO) bench -q -p coracle --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
-	CARGO_PROFILE_RELEASE_STRIP=none $(CARGO) build -q --release -p coracle-cli || exit 1; \
-	$(CARGO) xtask size $(or $(CARGO_TARGET_DIR),target)/release/coracle $${reason:+--write} || failed=1; \
+	$(CARGO) bench -q -p coracle-cli --bench budget -- $${reason:+--write "$$reason"} || failed=1; \
 	exit $$failed
 
 soak: ## Run long tests: comparison with etcd, crashes, power losses, disturbed and randomly drawn scenarios

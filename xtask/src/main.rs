@@ -1,6 +1,5 @@
 //! Code that writes code: `cargo xtask release VERSION` writes the data of a release, `cargo xtask api` the typed kinds,
 //! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
-//! `cargo xtask size PROGRAM` compares the size of a program with its budget.
 //! `cargo xtask dist` writes the archive of a release, `cargo xtask notices TARGET` prints the licences of its crates.
 
 mod api;
@@ -12,8 +11,6 @@ mod failure;
 #[cfg(feature = "proto")]
 mod proto;
 mod release;
-#[cfg(feature = "size")]
-mod size;
 mod viewer;
 
 use std::process::ExitCode;
@@ -34,16 +31,10 @@ fn main() -> ExitCode {
         "notices" => dist::print_notices(),
         #[cfg(not(feature = "dist"))]
         "dist" | "notices" => with_feature("dist"),
-        #[cfg(feature = "size")]
-        "size" => size::check(),
-        #[cfg(not(feature = "size"))]
-        "size" => with_feature("size"),
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!(
-                "usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist | notices TARGET | size PROGRAM"
-            );
+            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist | notices TARGET");
             return ExitCode::from(2);
         }
     };

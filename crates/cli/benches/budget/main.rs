@@ -1,21 +1,28 @@
 //! What the program's main operations cost, in units that do not depend on the machine's load: `make budget`.
 //!
 //! ```text
-//!   rows.rs ------> cost.rs: each row in a process of its own, twice:
-//!   name, work        under callgrind       --> instructions
-//!                     allocation-counter    --> allocations, bytes, peak
+//!   rows.rs -------> cost.rs: each row in a process of its own, twice:
+//!   name, operation    under callgrind       --> profile.rs: instructions, polls of tasks
+//!                      allocation-counter    --> allocations, bytes, peak
+//!                    program.rs: the program under callgrind
 //!                         |
 //!                         v
 //!   figures/test.tsv, figures/release.tsv: the budget, one line for each row; budget.rs compares
+//!
+//!   size.rs: bytes of the program --> figures/test-size.tsv, figures/release-size.tsv
 //! ```
 //!
 //! Start at [`rows::ROWS`]. `docs/budget.md` explains how to read the figures and how to change them. Not here: times,
-//! which other benchmarks measure, and the size of the program, which `cargo xtask size` measures.
+//! which other benchmarks measure.
 
 mod budget;
 mod cost;
+mod profile;
+mod program;
 mod rows;
+mod size;
 
+use std::fmt::Display;
 use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -24,10 +31,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use budget::Budget;
 use cost::Cost;
 use rows::Row;
+use size::Size;
+
+/// The name of the size in the arguments.
+const SIZE: &str = "size of the program";
+
+/// The number of crates whose code is printed.
+const CRATES: usize = 25;
 
 const USAGE: &str = "usage: budget [--row TEXT] [--write REASON]
   --row TEXT       only the rows whose name contains TEXT
-  --write REASON   write the figures; REASON is kept with each figure that rises by more than 3 %";
+  --write REASON   write the figures; REASON is kept with each figure that rises by more than its tolerance";
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -65,36 +79,70 @@ fn usage() -> ExitCode {
 
 /// Measures, prints, and compares; false if a figure is over its budget.
 fn measure(wanted: &str, reason: Option<&str>) -> Result<bool, String> {
-    if let Some(why) = cost::unavailable() {
-        println!("SKIPPED: budget: {why}");
-        return Ok(true);
-    }
-    let mut budget = Budget::read()?;
-    let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(wanted)).collect();
-    println!("{:<44} {:>16} {:>12} {:>12} {:>12}   change", "", "instructions", "allocations", "bytes", "peak bytes");
-    let mut is_kept = true;
-    for (row, cost) in rows.iter().zip(costs(&rows)) {
-        let cost = cost?;
-        let change = budget.compare(row.name, &cost);
-        println!(
-            "{:<44} {:>16} {:>12} {:>12} {:>12}   {change}",
-            row.name, cost.instructions, cost.allocations, cost.bytes, cost.peak
-        );
-        is_kept &= !change.is_over();
-        if let Some(reason) = reason {
-            budget.set(row.name, cost, change.is_over().then_some(reason));
-        }
-    }
-    if reason.is_some() {
-        budget.write()?;
-        return Ok(true);
-    }
-    if !is_kept {
+    let operations = operations(wanted, reason)?;
+    let size = !SIZE.contains(wanted) || size(reason)?;
+    if !operations || !size {
         println!(
             "\nA figure is over its budget. Make it cheaper, or run the command again with --write \"the reason\"."
         );
     }
+    Ok(operations && size || reason.is_some())
+}
+
+/// What the operations cost.
+fn operations(wanted: &str, reason: Option<&str>) -> Result<bool, String> {
+    if let Some(why) = cost::unavailable() {
+        println!("SKIPPED: the costs of operations: {why}");
+        return Ok(true);
+    }
+    let mut budget = Budget::read("", cost::NAMES, |name| rows::ROWS.iter().any(|row| row.name == name))?;
+    let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(wanted)).collect();
+    print_line("", &cost::NAMES, "change");
+    let mut is_kept = true;
+    for (row, cost) in rows.iter().zip(costs(&rows)) {
+        let figures = cost?.figures();
+        let change = budget.compare(row.name, figures, row.tolerance());
+        print_line(row.name, &figures, &change);
+        is_kept &= !change.is_over();
+        if let Some(reason) = reason {
+            budget.set(row.name, figures, change.is_over().then_some(reason));
+        }
+    }
+    if reason.is_some() {
+        budget.write()?;
+    }
     Ok(is_kept)
+}
+
+/// How large the program is.
+fn size(reason: Option<&str>) -> Result<bool, String> {
+    let mut budget = Budget::read("-size", ["bytes"], |_| true)?;
+    let Size { parts, crates } = Size::measure()?;
+    println!("\n{SIZE}");
+    for (name, bytes) in crates.iter().take(CRATES) {
+        println!("{bytes:>12}  code of {name}");
+    }
+    let mut is_kept = true;
+    for (name, bytes) in &parts {
+        let change = budget.compare(name, [*bytes], budget::TOLERANCE);
+        println!("{bytes:>12}  {name}   {change}");
+        is_kept &= !change.is_over();
+        if let Some(reason) = reason {
+            budget.set(name, [*bytes], change.is_over().then_some(reason));
+        }
+    }
+    if reason.is_some() {
+        budget.write()?;
+    }
+    Ok(is_kept)
+}
+
+fn print_line(name: &str, [instructions, polls, rest @ ..]: &[impl Display; cost::FIGURES], change: impl Display) {
+    print!("{name:<44} {instructions:>16} {polls:>9}");
+    for figure in rest {
+        print!(" {figure:>12}");
+    }
+    println!("   {change}");
 }
 
 /// The costs of rows, in their order. A row per processor runs at a time: what is counted does not depend on the load.
