@@ -165,7 +165,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
         ],
     ),
     ("coracle", 12, ANYTHING_BELOW),
-    ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
+    ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "yaml", "expression"]),
     ("cli", 13, ANYTHING_BELOW),
 ];
 

@@ -5,10 +5,10 @@ use coracle_scenario::file::Fault;
 use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, unknown_word, yaml};
 use coracle_scenario::{BuiltIn, UncheckedFaults, file_schema, schema_of_words};
 use coracle_sim::checks::CHECKS;
+use coracle_yaml::{Location, Spanned};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
 
 /// The component that is checked with a scenario if nothing else is said.
 pub(crate) const COMPONENT: &str = "controller-manager";
@@ -122,7 +122,7 @@ pub(crate) fn read_document(path: &Path, text: &str) -> Result<PlanDocument, Vec
     let version = api_version.filter(|_| is_kind);
     if version.as_ref().is_none_or(|version| version.value != API_VERSION) {
         let found = version.as_ref().map(|version| format!(", but one of {}", version.value)).unwrap_or_default();
-        let place = version.map(|version| version.referenced);
+        let place = version.map(|version| version.location);
         return Err(vec![problem(path, place, format!("it is not a Plan of {API_VERSION}{found}"))]);
     }
     yaml(path, text).map_err(|problem| vec![problem])
@@ -135,16 +135,16 @@ impl PlanDocument {
         let mut problems = Vec::new();
         if of.value.component.is_none() && of.value.scenario.is_none() {
             let message = "`of` names a `component`, or a `scenario` with a component of the cluster".to_owned();
-            problems.push(problem(path, Some(of.referenced), message));
+            problems.push(problem(path, Some(of.location), message));
         }
         let words: Vec<&str> = CHECKS.iter().map(|check| check.word).collect();
         let unknown = finds.check.as_ref().and_then(|check| {
             let message = unknown_word(&check.value, &words, "check")?;
-            Some(problem(path, Some(check.referenced), message))
+            Some(problem(path, Some(check.location), message))
         });
         problems.extend(unknown);
         if faults.value.is_empty() {
-            problems.push(problem(path, Some(faults.referenced), "a plan has at least one fault".to_owned()));
+            problems.push(problem(path, Some(faults.location), "a plan has at least one fault".to_owned()));
         } else {
             problems.extend(self.problems_of_faults(path, text));
         }
@@ -164,12 +164,12 @@ impl PlanDocument {
             Ok(read) => read,
             Err(why) => {
                 let message = format!("the scenario {} of this plan cannot be read: {why}", at.display());
-                return vec![problem(path, Some(scenario.referenced), message)];
+                return vec![problem(path, Some(scenario.location), message)];
             }
         };
         let component = of.component.as_ref().and_then(|component| {
             let message = built_in.check_component(&component.value).err()?;
-            Some(problem(path, Some(component.referenced), message))
+            Some(problem(path, Some(component.location), message))
         });
         component.into_iter().chain(faults.problems_in(&read, &at, path, text)).collect()
     }

@@ -3,10 +3,10 @@ use std::path::{Path, PathBuf};
 use coracle_scenario::file::{Metadata, Spec as ScenarioSpec};
 use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, hash, read_text, yaml};
 use coracle_scenario::{BuiltIn, Scenario, Workload, file_schema};
+use coracle_yaml::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use crate::plan::{Wrong, known_word};
 
@@ -120,15 +120,15 @@ pub fn parse_exercise(path: &Path, text: &str) -> Result<Exercise, Problem> {
 /// Checks what the format of the file cannot express.
 fn checked(spec: &ExerciseSpec) -> Result<(), Wrong> {
     if spec.hints.value.is_empty() {
-        return Err((spec.hints.referenced, "there are no hints, expected at least one".to_owned()));
+        return Err((spec.hints.location, "there are no hints, expected at least one".to_owned()));
     }
     let scenario = &spec.scenario.value;
     if scenario.eventually.is_empty() {
         let why = "nothing has to hold in the repaired cluster, expected at least one claim in `eventually`";
-        return Err((spec.scenario.referenced, why.to_owned()));
+        return Err((spec.scenario.location, why.to_owned()));
     }
     if !scenario.requests.is_empty() {
-        return Err((spec.scenario.referenced, "`requests`: an exercise counts no requests".to_owned()));
+        return Err((spec.scenario.location, "`requests`: an exercise counts no requests".to_owned()));
     }
     Ok(())
 }

@@ -6,10 +6,10 @@ pub use coracle_scenario::file::Metadata;
 use coracle_scenario::file::Spec as ScenarioSpec;
 use coracle_scenario::parse::DocumentKind;
 use coracle_scenario::{Scenario, file_schema, schema_of_words};
+use coracle_yaml::Spanned;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 /// A lesson file.
 ///

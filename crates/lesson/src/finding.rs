@@ -20,7 +20,7 @@ pub(crate) fn find<'e>(
     record: &Record<'e>,
     found: &FoundEntries<'e>,
 ) -> Result<Option<&'e Entry>, String> {
-    let named = |name: &Option<serde_saphyr::Spanned<String>>| match name {
+    let named = |name: &Option<coracle_yaml::Spanned<String>>| match name {
         None => Ok(None),
         Some(name) => found.get(&name.value).map(|(entry, _)| Some(entry.id)).ok_or(()),
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use coracle_expression::{Environment, Error, Expression};
 use coracle_journal::Stage;
 use coracle_scenario::parse::unknown_word;
-use serde_saphyr::{Location, Spanned};
+use coracle_yaml::{Location, Spanned};
 
 use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
 use crate::file::{Caption, Named, Pattern, Refutation, Spec};
@@ -126,11 +126,11 @@ impl Names {
             known_word(name, &above, "caption above")?;
         }
         if let Some(nth) = pattern.nth.as_ref().filter(|nth| nth.value == 0) {
-            return Err((nth.referenced, "`nth` counts from 1, or from the end with -1".to_owned()));
+            return Err((nth.location, "`nth` counts from 1, or from the end with -1".to_owned()));
         }
         if let Some(differs) = pattern.differs.as_ref().filter(|_| !self.compares) {
             let why = "`differs` needs a contrast with `kubernetes`: other runs are not compared";
-            return Err((differs.referenced, why.to_owned()));
+            return Err((differs.location, why.to_owned()));
         }
         let environment = with_entry(self.environment.clone(), ENTRY);
         pattern.condition.as_ref().map(|condition| compiled(condition, &environment)).transpose()
@@ -140,7 +140,7 @@ impl Names {
         let word = &name.value;
         let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic())
             && word.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
-        let problem = |why: &str| Err((name.referenced, format!("`{word}` {why}")));
+        let problem = |why: &str| Err((name.location, format!("`{word}` {why}")));
         if !is_name {
             return problem("is not a name for expressions: a letter, then letters, digits and `_`");
         }
@@ -163,10 +163,10 @@ fn compiled(text: &Spanned<String>, environment: &Environment) -> Result<Express
 }
 
 fn at(text: &Spanned<String>, why: &str) -> Wrong {
-    (text.referenced, why.to_owned())
+    (text.location, why.to_owned())
 }
 
 /// Rejects a word that is not valid.
 pub(crate) fn known_word(found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Wrong> {
-    unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err((found.referenced, why)))
+    unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err((found.location, why)))
 }

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use coracle_scenario::file::Metadata;
 use coracle_scenario::parse::{self, API_VERSION, DocumentKind, Problem, Vocabulary, hash, read_text, yaml};
 use coracle_scenario::{BuiltIn, Options, Scenario};
-use serde_saphyr::{Location, Spanned};
+use coracle_yaml::{Location, Spanned};
 
 use crate::file::{Contrast, Lesson, Source, Spec};
 use crate::plan::{Plan, Wrong, known_word};
@@ -58,23 +58,23 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
 fn checked(spec: &Spec) -> Result<(), Wrong> {
     let answers = &spec.answers;
     if !ANSWERS.contains(&answers.value.len()) {
-        return Err((answers.referenced, format!("there are {} answers, expected 2 to 4", answers.value.len())));
+        return Err((answers.location, format!("there are {} answers, expected 2 to 4", answers.value.len())));
     }
     let right = answers.value.iter().filter(|answer| answer.right).count();
     if right != 1 {
-        return Err((answers.referenced, format!("{right} answers are right, expected one with `right: true`")));
+        return Err((answers.location, format!("{right} answers are right, expected one with `right: true`")));
     }
     for captions in [&spec.captions, &spec.contrast.captions] {
         if captions.value.is_empty() {
-            return Err((captions.referenced, "there are no captions, expected at least one".to_owned()));
+            return Err((captions.location, "there are no captions, expected at least one".to_owned()));
         }
     }
     let Contrast { title, scenario, kubernetes, .. } = &spec.contrast;
     if scenario.is_some() == kubernetes.is_some() {
-        return Err((title.referenced, NEEDS_ONE.to_owned()));
+        return Err((title.location, NEEDS_ONE.to_owned()));
     }
     if spec.contrast.refutes.value.is_empty() {
-        let place = spec.contrast.refutes.referenced;
+        let place = spec.contrast.refutes.location;
         return Err((place, "the contrast refutes nothing, expected the name of a caption".to_owned()));
     }
     Ok(())
@@ -102,7 +102,7 @@ impl Reader<'_> {
             (None, Some(version)) => {
                 if Options::default().release(run).version() == version.value {
                     let why = format!("the run of the lesson is in {}, too: nothing would differ", version.value);
-                    return Err(self.problem(version.referenced, why));
+                    return Err(self.problem(version.location, why));
                 }
                 let mut scenario = run.clone();
                 scenario.metadata.name = name;
@@ -111,7 +111,7 @@ impl Reader<'_> {
                 parse::check(self.path, self.text, &scenario, self.vocabulary)?;
                 Ok((scenario, path.to_owned()))
             }
-            (None, None) => Err(self.problem(contrast.title.referenced, NEEDS_ONE.to_owned())),
+            (None, None) => Err(self.problem(contrast.title.location, NEEDS_ONE.to_owned())),
         }
     }
 
@@ -119,15 +119,11 @@ impl Reader<'_> {
         match (&source.value.file, &source.value.spec) {
             (Some(file), None) => {
                 let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
-                let text = (self.scenario)(&path).map_err(|why| self.problem(file.referenced, why))?;
+                let text = (self.scenario)(&path).map_err(|why| self.problem(file.location, why))?;
                 Ok((parse::parse(&path, &text, self.vocabulary)?, path))
             }
             (None, Some(spec)) => {
-                let here = |word: &str| Spanned {
-                    value: word.to_owned(),
-                    referenced: source.referenced,
-                    defined: source.defined,
-                };
+                let here = |word: &str| Spanned::new(word.to_owned(), source.location);
                 let scenario = Scenario {
                     api_version: here(API_VERSION),
                     kind: here("Scenario"),
@@ -138,7 +134,7 @@ impl Reader<'_> {
                 parse::check(self.path, self.text, &scenario, self.vocabulary)?;
                 Ok((scenario, self.path.to_owned()))
             }
-            _ => Err(self.problem(source.referenced, "needs either `file` or `spec`".to_owned())),
+            _ => Err(self.problem(source.location, "needs either `file` or `spec`".to_owned())),
         }
     }
 

@@ -6,7 +6,7 @@ use coracle_journal::{Events, Recorder};
 use coracle_scenario::parse::Problem;
 use coracle_scenario::{Mode, Options, Scenario, execute};
 use coracle_viewer as shown;
-use serde_saphyr::Spanned;
+use coracle_yaml::Spanned;
 
 use crate::difference::first_difference;
 use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
@@ -201,7 +201,7 @@ struct Problems<'p> {
 impl Problems<'_> {
     /// Records a problem; returns no value.
     fn note<T>(&mut self, place: &Spanned<String>, message: String) -> Option<T> {
-        let (line, column) = (place.referenced.line(), place.referenced.column());
+        let (line, column) = (place.location.line(), place.location.column());
         self.all.push(Problem { file: self.path.to_owned(), line, column, message });
         None
     }

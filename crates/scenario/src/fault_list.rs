@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use coracle_yaml::Spanned;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use crate::BuiltIn;
 use crate::component_words::controllers;

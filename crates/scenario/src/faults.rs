@@ -10,9 +10,9 @@ use coracle_sim::faults::{FaultId, FaultProgress, FaultStrike, FaultVerdict, Inj
 use coracle_sim::{
     Awaited, ChangeKind, ChangeSelector, InvariantAnswer, InvariantQuestion, NotInTime, Polarity, Wire, World,
 };
+use coracle_yaml::Spanned;
 use futures_util::FutureExt;
 use parking_lot::Mutex;
-use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 
 use crate::change::Change;

@@ -8,10 +8,10 @@ mod writing;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use coracle_yaml::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
 use self::duration::{duration, optional_duration};

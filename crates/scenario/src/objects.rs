@@ -6,8 +6,8 @@ use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, Write
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
 use coracle_sim::{InvariantAnswer, NotInTime, World, patch_map};
+use coracle_yaml::Spanned;
 use serde_json::{Value, json};
-use serde_saphyr::Spanned;
 
 use crate::file::{self, Apply, Create, Delete, Get, Reference, Scale, Update};
 use crate::object_file::{read_objects, take_apart};

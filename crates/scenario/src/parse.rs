@@ -2,13 +2,12 @@ mod check;
 mod document_kind;
 mod known;
 mod problem;
-mod strict;
 mod vocabulary;
 
 use std::path::Path;
 
+use coracle_yaml::{Spanned, YamlNode};
 use serde::de::DeserializeOwned;
-use serde_saphyr::{Spanned, with_deserializer_from_str_with_options};
 use sha2::{Digest, Sha256};
 
 pub(crate) use self::check::Checker;
@@ -16,7 +15,6 @@ pub use self::document_kind::DocumentKind;
 pub(crate) use self::known::Known;
 use self::known::bound;
 pub use self::problem::Problem;
-use self::strict::Strict;
 pub use self::vocabulary::Vocabulary;
 use crate::file::{Operation, Scenario, Step};
 use crate::word::did_you_mean;
@@ -79,14 +77,10 @@ pub fn parse_all(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result
 /// # Errors
 /// If the text is not valid YAML, or does not have this format.
 pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> {
-    // The types are those of YAML 1.2 and JSON: `yes` and `n` are texts.
-    let options = serde_saphyr::options! { strict_booleans: true };
-    let read = with_deserializer_from_str_with_options(text, options, |yaml| T::deserialize(Strict(yaml)));
+    let read = YamlNode::parse_core_schema(text).and_then(|node| node.read());
     read.map_err(|error| {
-        let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
-        let message = error.without_snippet().to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message);
-        Problem { file: path.to_owned(), line, column, message: with_suggestion(message) }
+        let (line, column) = (error.location.line(), error.location.column());
+        Problem { file: path.to_owned(), line, column, message: with_suggestion(&error.message) }
     })
 }
 

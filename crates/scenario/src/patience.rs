@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use serde_saphyr::{Location, Spanned};
+use coracle_yaml::{Location, Spanned};
 
 use crate::fault_list::UncheckedFaults;
 use crate::file::{Operation, Scenario};
@@ -12,7 +12,7 @@ impl Scenario {
     pub fn with_faults(&self, faults: UncheckedFaults, patience: Duration) -> Self {
         let mut scenario = self.clone();
         let spec = &mut scenario.spec;
-        let spanned = |fault| Spanned::new(fault, Location::UNKNOWN, Location::UNKNOWN);
+        let spanned = |fault| Spanned::new(fault, Location::UNKNOWN);
         spec.faults.extend(faults.into_list().into_iter().map(spanned));
         spec.timeout = spec.timeout.max(patience);
         for operation in spec.steps.iter_mut().flat_map(|step| &mut step.operations) {

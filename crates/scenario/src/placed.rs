@@ -33,7 +33,7 @@ fn find(node: &YamlNode, start: Location) -> Option<&YamlNode> {
 
 #[cfg(test)]
 mod tests {
-    use serde_saphyr::Spanned;
+    use coracle_yaml::Spanned;
 
     use super::*;
 
@@ -45,10 +45,10 @@ mod tests {
     #[test]
     fn a_part_of_an_object_is_found_where_it_stands() {
         let text = "list:\n- {a: 1, b: {c: [1, {d: 2}]}}\n- a:\n    b: x\n    c: ~\n";
-        let file: File = serde_saphyr::from_str(text).unwrap();
+        let file: File = coracle_yaml::YamlNode::parse_core_schema(text).unwrap().read().unwrap();
         let key = |name: &str| Position::Key(name.to_owned());
         let place = |of: usize, path: &[Position]| {
-            place_in(text, file.list[of].referenced, path).map(|place| (place.line(), place.column()))
+            place_in(text, file.list[of].location, path).map(|place| (place.line(), place.column()))
         };
         assert_eq!(place(0, &[key("b"), key("c"), Position::Item(1), key("d")]), Some((2, 22)));
         assert_eq!(place(1, &[key("a"), key("b")]), Some((4, 5)));

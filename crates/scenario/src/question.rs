@@ -1,7 +1,7 @@
 use coracle_expression::Expression;
 use coracle_sim::{Invariant, InvariantAnswer, InvariantQuestion, Polarity};
+use coracle_yaml::Spanned;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use crate::file::{self, Scenario};
 use crate::parse::Vocabulary;
@@ -62,7 +62,7 @@ pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
             polarity,
             question: question(invariant.value.resource.as_ref(), invariant.value.cel.as_ref()),
             since: invariant.value.since.as_ref().map(|step| step.value.clone()),
-            line: Some(invariant.referenced.line()),
+            line: Some(invariant.location.line()),
         }
     };
     let spec = &scenario.spec;

@@ -15,10 +15,10 @@ use coracle_cluster::Cluster;
 use coracle_journal::{Detail, EntryId, Header, Recorder, Stage};
 use coracle_sim::{Polarity, World};
 use coracle_viewer::author;
+use coracle_yaml::Spanned;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
-use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -324,7 +324,7 @@ impl<'a> ScenarioRun<'a> {
         let mut baselines = Baselines::of(step, &self.scenario.spec.namespace, &self.world);
         let mut held = None;
         for (place, operation) in (0..step.times.get()).flat_map(|_| step.operations.iter().enumerate()) {
-            self.line = self.file.as_ref().map(|_| operation.referenced.line());
+            self.line = self.file.as_ref().map(|_| operation.location.line());
             let mut taken = self.operation_at(place, &operation.value, &mut baselines).await;
             if taken.is_err() && tries_again().await {
                 taken = self.operation_at(place, &operation.value, &mut baselines).await;

@@ -5,8 +5,8 @@ use std::path::Path;
 use coracle_meta::GroupVersionKind;
 use coracle_release::Release;
 use coracle_schema::Table;
+use coracle_yaml::Spanned;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use crate::Scenario;
 use crate::file::Operation;
@@ -19,7 +19,7 @@ pub(crate) fn missing_kind(scenario: &Scenario, path: &Path, release: &Release) 
         let kind = kind_of(&object.value)?;
         let has = |release: &Release| Table::of(release).kind(&kind).is_some();
         let other = Release::all().find(has).filter(|_| !has(release))?;
-        let (path, line, name) = (path.display(), object.referenced.line(), &kind.kind);
+        let (path, line, name) = (path.display(), object.location.line(), &kind.kind);
         let version = kind.api_version();
         Some(format!(
             "{path}:{line}: Kubernetes {release} has no {name} of {version}; {other} has it (--kubernetes {other})"

@@ -2,8 +2,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use coracle_journal::EntryId;
+use coracle_yaml::Spanned;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use crate::change::Change;
 use crate::file::{Operation, Scenario, Step};

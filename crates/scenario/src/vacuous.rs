@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use coracle_sim::{Awaited, Polarity, World};
-use serde_saphyr::Spanned;
+use coracle_yaml::Spanned;
 
 use crate::file::{Assert, Operation, Step};
 use crate::question::question;

@@ -6,8 +6,8 @@ use coracle_sim::faults::{
     ClusterOperation, FAULTS, Fault, FaultKind, FaultRequest, FaultTarget, Lasts, Length, Now, fault_kind,
 };
 use coracle_sim::{Moment, Selector, Senders};
+use coracle_yaml::{Location, Spanned};
 use serde_json::{Map, Value};
-use serde_saphyr::{Location, Spanned};
 use tokio::time::Instant;
 
 use crate::fault_words::words_with;
@@ -63,7 +63,7 @@ fn text_of(kind: &FaultKind, action: &Map<String, Value>) -> String {
 /// # Errors
 /// If a word, an argument or a combination is not valid. Requesters, steps, verbs and resources are not checked.
 pub(crate) fn read_fault(written: &file::Fault, custom: &Custom) -> Result<WrittenFault, BadFault> {
-    let place = written.action.referenced;
+    let place = written.action.location;
     let bad = |path: Vec<Position>, message: String| BadFault { place, path, message };
     let Value::Object(action) = &written.action.value else {
         return Err(bad(Vec::new(), format!("expected a fault such as `lag: 5s`, found {}", written.action.value)));
@@ -249,7 +249,7 @@ fn check_conflict(kind: &FaultKind, argument: &Value, moment: &FaultMoment) -> R
             let (word, verbs) = (kind.word, CONFLICTING.join(", "));
             let message =
                 format!("`{word}: 409` strikes only {verbs} with a resourceVersion, and not `{}`", verb.value);
-            Err(BadFault { place: verb.referenced, path: Vec::new(), message })
+            Err(BadFault { place: verb.location, path: Vec::new(), message })
         }
         _ => Ok(()),
     }
@@ -262,7 +262,7 @@ fn request(kind: &FaultKind, argument: &Value, when: &Spanned<FaultMoment>) -> R
     if !moment.has_request() {
         if moment.nth.is_some() || moment.moment.is_some() {
             let message = "`nth` and `moment` need `by`, `verb`, `resource` or `name`".to_owned();
-            return Err(bad(when.referenced, message));
+            return Err(bad(when.location, message));
         }
         return Ok(None);
     }
@@ -273,7 +273,7 @@ fn request(kind: &FaultKind, argument: &Value, when: &Spanned<FaultMoment>) -> R
     let word = moment.moment.as_ref().map_or(natural, |word| word.value.as_str());
     if let Some(written) = moment.moment.as_ref().filter(|_| is_of_requests && word != natural) {
         let message = format!("`{}` strikes when the request is {natural}, and not when it is `{word}`", kind.word);
-        return Err(bad(written.referenced, message));
+        return Err(bad(written.location, message));
     }
     let resource = text(&moment.resource);
     let (resource, subresource) = match resource.as_deref().map(|all| all.split_once('/').unwrap_or((all, ""))) {
@@ -317,7 +317,7 @@ fn lasts(
         };
         return Ok((lasts, None));
     };
-    let bad = |message: String| BadFault { place: written.referenced, path: Vec::new(), message };
+    let bad = |message: String| BadFault { place: written.location, path: Vec::new(), message };
     if length == Length::Moment {
         return Err(bad(format!("`{}` takes place at one moment, and takes no `for`", kind.word)));
     }

@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! text --YamlNode::parse--> YamlNode (values, lines) --At--> a value, or the YamlError at its line and path
-//!                                                    \--StrictReader--> all values, or all errors of the file
+//!                                                    |--StrictReader--> all values, or all errors of the file
+//!                                                    \--read--> a type that derives `Deserialize`, or a PlacedError
 //! JSON value --to_yaml--> text as `kubectl -o yaml` prints it
 //! ```
 //! Start at [`YamlNode::parse`] and [`to_yaml`]. [`At`] stops at the first error, [`StrictReader`] collects them.
-//! Not here: objects of the API and their schemas (`schema::decode`), types that derive `Deserialize` (`serde-saphyr`).
+//! [`YamlNode::read`] reads the file formats of Coracle. Not here: objects of the API and their schemas
+//! (`schema::decode`).
 
 mod at;
 mod emit;
@@ -14,6 +16,8 @@ mod error;
 mod node;
 mod reader;
 mod scalar;
+mod spanned;
+mod typed;
 
 pub use at::{At, UnreadFields};
 pub use emit::{to_yaml, to_yaml_up_to};
@@ -22,3 +26,5 @@ pub use node::{YamlField, YamlNode, YamlValue};
 pub use reader::{KnownFields, StrictReader};
 /// A line and a column.
 pub use serde_saphyr::Location;
+pub use spanned::Spanned;
+pub use typed::PlacedError;

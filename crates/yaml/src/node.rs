@@ -6,6 +6,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Options, Spanned};
 
 use crate::error::YamlError;
+use crate::typed::PlacedError;
 
 /// A value of a document, and where it begins.
 #[derive(Clone, Debug)]
@@ -59,6 +60,16 @@ impl YamlNode {
         Ok(documents)
     }
 
+    /// Parses a text with one document by the types of YAML 1.2: `yes` and `n` are texts, and `0644` is decimal.
+    ///
+    /// # Errors
+    /// If the text is not YAML, or has more than one document.
+    pub fn parse_core_schema(text: &str) -> Result<Self, PlacedError> {
+        let options = serde_saphyr::options! { strict_booleans: true };
+        serde_saphyr::from_str_with_options(text, options)
+            .map_err(|error| PlacedError::at(error.location().unwrap_or(Location::UNKNOWN), message(&error)))
+    }
+
     /// The line on which the value begins, from 1; 0 if there is no text.
     pub fn line(&self) -> u64 {
         self.location.line()
@@ -79,10 +90,13 @@ fn options() -> Options {
 
 fn syntax_error(error: &serde_saphyr::Error) -> YamlError {
     let line = error.location().map_or(0, |place| place.line());
+    YamlError { line, path: String::new(), message: message(error) }
+}
+
+/// The message without the place, which is a field of its own.
+fn message(error: &serde_saphyr::Error) -> String {
     let message = error.without_snippet().to_string();
-    // The line is a field of its own.
-    let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-    YamlError { line, path: String::new(), message }
+    message.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
 /// The JSON value as a document without a text.

@@ -4,11 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use coracle_cluster::Images;
+use coracle_yaml::{Location, Spanned};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
 
 use super::duration::duration;
 use crate::schema_words::{DurationText, ModeText, OwnInformersWord, ReleaseText, WholeObject};
@@ -43,7 +43,7 @@ pub struct ClusterSpec {
 
 impl Default for ClusterSpec {
     fn default() -> Self {
-        let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN, Location::UNKNOWN);
+        let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN);
         Self {
             nodes,
             kubernetes: None,

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
+use coracle_yaml::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::duration::optional_duration;
 use super::positive::optional_positive;

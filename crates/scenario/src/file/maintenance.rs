@@ -1,8 +1,8 @@
 use std::time::Duration;
 
+use coracle_yaml::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::Reference;
 use super::duration::optional_duration;

@@ -1,7 +1,7 @@
+use coracle_yaml::Spanned;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use serde_saphyr::Spanned;
 
 use super::Reference;
 use crate::schema_words::{MergePatch, WholeObject};

@@ -4,8 +4,8 @@ mod written;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use coracle_yaml::{Location, Spanned};
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
 
 use self::faults::FaultPlace;
 use self::written::NeedsName;
@@ -44,7 +44,7 @@ impl Checker<'_> {
             self.word(&scenario.kind, &[DocumentKind::Scenario.name()], "kind"),
             self.mode(spec.cluster.mode.as_ref()),
             self.release(spec.cluster.kubernetes.as_ref()),
-            self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value),
+            self.nodes(spec.cluster.nodes.location, &spec.cluster.nodes.value),
         ];
         head.into_iter()
             .chain(spec.cluster.own_informers.iter().map(|name| self.part_with_informers(name)))
@@ -59,7 +59,7 @@ impl Checker<'_> {
 
     fn mode(&self, mode: Option<&Spanned<String>>) -> Result<(), Problem> {
         let Some(mode) = mode else { return Ok(()) };
-        mode.value.parse::<Mode>().map(drop).map_err(|why| self.problem(mode.referenced, why.to_string()))
+        mode.value.parse::<Mode>().map(drop).map_err(|why| self.problem(mode.location, why.to_string()))
     }
 
     fn release(&self, version: Option<&Spanned<String>>) -> Result<(), Problem> {
@@ -71,12 +71,12 @@ impl Checker<'_> {
                 |error| error.to_string(),
             )
         };
-        if known { Ok(()) } else { Err(self.problem(version.referenced, why())) }
+        if known { Ok(()) } else { Err(self.problem(version.location, why())) }
     }
 
     fn at_the_end(&self, invariant: &Spanned<Invariant>) -> Result<(), Problem> {
         match &invariant.value.since {
-            Some(since) => Err(self.problem(since.referenced, "`eventually` is about the end, and takes no `since`")),
+            Some(since) => Err(self.problem(since.location, "`eventually` is about the end, and takes no `since`")),
             None => self.invariant(invariant),
         }
     }
@@ -86,7 +86,7 @@ impl Checker<'_> {
         let plurals = self.vocabulary.plurals();
         self.one_of(&requests.resource, plurals.iter().chain(self.known.custom.values()), "resource")?;
         if requests.count.is_some() && requests.at_most.is_some() {
-            return Err(self.problem(requests.verb.referenced, "`count` and `atMost` exclude each other"));
+            return Err(self.problem(requests.verb.location, "`count` and `atMost` exclude each other"));
         }
         if let Some(since) = &requests.since {
             self.step(since)?;
@@ -126,7 +126,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let hint = did_you_mean(&found.value, valid.map(String::as_str));
-        Err(self.problem(found.referenced, format!("unknown {what} `{}`{hint}", found.value)))
+        Err(self.problem(found.location, format!("unknown {what} `{}`{hint}", found.value)))
     }
 
     /// A simulated node, which can be stopped and partitioned.
@@ -136,12 +136,12 @@ impl Checker<'_> {
 
     /// A node of the cluster: a simulated one, or only a Node object.
     fn node(&self, place: Location, node: &str) -> Result<(), Problem> {
-        let node = Spanned::new(node.to_owned(), place, place);
+        let node = Spanned::new(node.to_owned(), place);
         self.one_of(&node, self.known.nodes.iter().chain(&self.known.node_objects), "node")
     }
 
     pub(crate) fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
-        let place = operation.referenced;
+        let place = operation.location;
         match &operation.value {
             Operation::Create(create) => {
                 create.owned_by.iter().try_for_each(|owner| self.known_name(owner))?;
@@ -172,12 +172,12 @@ impl Checker<'_> {
             }
             Operation::Assert(assert) | Operation::Error(assert) => self.assert(place, assert),
             Operation::Taint(taint) => {
-                self.node(taint.node.referenced, &taint.node.value)?;
+                self.node(taint.node.location, &taint.node.value)?;
                 self.taint(&taint.taint)
             }
             Operation::Evict(evict) => self.chosen(place, &evict.reference),
             Operation::Rollout(rollout) => self.rollout(place, rollout),
-            Operation::Cordon(on) | Operation::Uncordon(on) => self.node(on.node.referenced, &on.node.value),
+            Operation::Cordon(on) | Operation::Uncordon(on) => self.node(on.node.location, &on.node.value),
             Operation::Drain(drain) => self.node(place, &drain.node),
             Operation::Sleep(_) => Ok(()),
             Operation::Partition(on) => self.simulated(&on.node),
@@ -194,7 +194,7 @@ impl Checker<'_> {
         self.known_name(&update.from)?;
         match (&update.resource, self.known.bound.get(&update.from.value)) {
             (Some(change), Some(Some((api_version, kind)))) => {
-                self.fits(change.referenced, api_version, kind, &Value::Object(change.value.clone()))
+                self.fits(change.location, api_version, kind, &Value::Object(change.value.clone()))
             }
             _ => Ok(()),
         }
@@ -208,16 +208,16 @@ impl Checker<'_> {
             self.selector(selector)?;
         }
         let (api_version, kind) = self.kind_of(&patch.resource)?;
-        self.stored(patch.resource.referenced, api_version, kind)?;
+        self.stored(patch.resource.location, api_version, kind)?;
         match patch.subresource.as_deref() {
             // The scale subresource has a kind of its own.
             Some("scale") => Ok(()),
-            _ => self.fits(patch.resource.referenced, api_version, kind, &patch.resource.value),
+            _ => self.fits(patch.resource.location, api_version, kind, &patch.resource.value),
         }
     }
 
     fn taint(&self, taint: &Spanned<String>) -> Result<(), Problem> {
-        taint.value.parse::<TaintChange>().map(drop).map_err(|why| self.problem(taint.referenced, why))
+        taint.value.parse::<TaintChange>().map(drop).map_err(|why| self.problem(taint.location, why))
     }
 
     fn rollout(&self, place: Location, rollout: &Rollout) -> Result<(), Problem> {
@@ -265,12 +265,12 @@ impl Checker<'_> {
             return Ok(());
         }
         let hint = did_you_mean(&name.value, self.known.bound.keys().map(String::as_str));
-        Err(self.problem(name.referenced, format!("no step gives an object the name `{}`{hint}", name.value)))
+        Err(self.problem(name.location, format!("no step gives an object the name `{}`{hint}", name.value)))
     }
 
     fn selector(&self, selector: &Spanned<String>) -> Result<(), Problem> {
         let parsed = coracle_meta::LabelSelector::parse(&selector.value);
-        parsed.map(|_| ()).map_err(|why| self.problem(selector.referenced, format!("bad selector: {why}")))
+        parsed.map(|_| ()).map_err(|why| self.problem(selector.location, format!("bad selector: {why}")))
     }
 
     fn assert(&self, place: Location, assert: &Assert) -> Result<(), Problem> {
@@ -291,7 +291,7 @@ impl Checker<'_> {
         match (&invariant.value.resource, &invariant.value.cel) {
             (Some(object), None) => self.partial(object),
             (None, Some(cel)) => self.expression(cel),
-            _ => Err(self.problem(invariant.referenced, "needs either `resource` or `cel`")),
+            _ => Err(self.problem(invariant.location, "needs either `resource` or `cel`")),
         }
     }
 
@@ -299,7 +299,7 @@ impl Checker<'_> {
         let custom = self.known.custom.values().map(|plural| (plural.clone(), None));
         let names = self.known.bound.clone().into_iter().chain(custom).collect();
         match self.vocabulary.expression_problem(&cel.value, &names) {
-            Some(why) => Err(self.problem(cel.referenced, format!("bad expression: {why}"))),
+            Some(why) => Err(self.problem(cel.location, format!("bad expression: {why}"))),
             None => Ok(()),
         }
     }
@@ -309,7 +309,7 @@ impl Checker<'_> {
             (Some(component), None, None) if component.value == "store" => Ok(()),
             (Some(component), None, None) if component.value.starts_with("kubelet") => {
                 let message = "`kubelet` is all nodes: use `node` with the name of one".to_owned();
-                Err(self.problem(component.referenced, message))
+                Err(self.problem(component.location, message))
             }
             (Some(component), None, None) => self.component(component),
             (None, Some(node), None) => self.simulated(node),
@@ -319,6 +319,6 @@ impl Checker<'_> {
     }
 
     fn word(&self, found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Problem> {
-        unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err(self.problem(found.referenced, why)))
+        unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err(self.problem(found.location, why)))
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
 
+use coracle_yaml::{Spanned, YamlNode};
 use serde::Deserialize;
-use serde_saphyr::Spanned;
 
 use super::Problem;
 use crate::word::unknown_word;
@@ -45,13 +45,12 @@ impl DocumentKind {
     /// # Errors
     /// If it is a file of another program, such as a manifest, or no such kind exists.
     pub fn of(path: &Path, text: &str) -> Result<Option<Self>, Problem> {
-        let Ok(Head { api_version: Some(version), kind: Some(kind) }) = serde_saphyr::from_str(text) else {
-            return Ok(None);
-        };
+        let head = YamlNode::parse_core_schema(text).and_then(|node| node.read());
+        let Ok(Head { api_version: Some(version), kind: Some(kind) }) = head else { return Ok(None) };
         let problem = |message| Problem {
             file: path.to_owned(),
-            line: kind.referenced.line(),
-            column: kind.referenced.column(),
+            line: kind.location.line(),
+            column: kind.location.column(),
             message,
         };
         if let Some((found, ..)) = KINDS.iter().find(|(_, name, _)| *name == kind.value) {

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use coracle_cluster::NodeSwitch;
 use coracle_journal::EntryId;
 use coracle_sim::Polarity;
+use coracle_yaml::Spanned;
 use futures_util::future::BoxFuture;
-use serde_saphyr::Spanned;
 
 use super::ScenarioRun;
 use super::stop::{Stop, late, refused};

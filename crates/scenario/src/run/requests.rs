@@ -1,6 +1,6 @@
 use coracle_journal::{Entry, EntryId, Stage};
 use coracle_viewer::Requesters;
-use serde_saphyr::Spanned;
+use coracle_yaml::Spanned;
 
 use super::ScenarioRun;
 use super::judge::failed;

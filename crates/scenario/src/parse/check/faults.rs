@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use coracle_expression::Expression;
 use coracle_schema::Table;
 use coracle_sim::ChangeKind;
-use serde_saphyr::{Location, Spanned};
+use coracle_yaml::{Location, Spanned};
 
 use super::Checker;
 use crate::component_words::{COMPONENTS, controllers, nearest_component};
@@ -79,7 +79,7 @@ impl Checker<'_> {
     pub(super) fn fault(&self, fault: &Fault, is_in: FaultPlace) -> Result<(), Problem> {
         if let Some(when) = &fault.when {
             if when.value.revision.is_some() && when.value.revisions.is_some() {
-                return Err(self.problem(when.referenced, "`revision` and `revisions` exclude each other"));
+                return Err(self.problem(when.location, "`revision` and `revisions` exclude each other"));
             }
             self.fault_moment(&when.value, is_in)?;
         }
@@ -88,26 +88,26 @@ impl Checker<'_> {
             let message = format!("{}{}", bad.message, custom_hint(&bad.message, is_in));
             self.problem(self.below(bad.place, &bad.path), message)
         })?;
-        self.acts_alone(&written, fault.action.referenced)?;
+        self.acts_alone(&written, fault.action.location)?;
         if let Some(path) = &written.store_in_memory
             && is_in.server().is_some_and(|server| !server.has_store_in_memory)
         {
-            return Err(self.problem(self.below(fault.action.referenced, path), ONLY_IN_MEMORY));
+            return Err(self.problem(self.below(fault.action.location, path), ONLY_IN_MEMORY));
         }
         let WrittenFault { until, requester, part, until_path, .. } = &written;
         if let Some((path, name)) = requester {
-            let place = self.below(fault.action.referenced, path);
-            self.requester(&Spanned::new(name.clone(), place, place), is_in)?;
+            let place = self.below(fault.action.location, path);
+            self.requester(&Spanned::new(name.clone(), place), is_in)?;
         }
         if let Some((path, part)) = part {
-            self.part_of_a_fault(self.below(fault.action.referenced, path), part, is_in)?;
+            self.part_of_a_fault(self.below(fault.action.location, path), part, is_in)?;
         }
         if let (Some(step), Some(lasts)) = (until, &fault.lasts) {
-            let place = self.below(lasts.referenced, until_path);
+            let place = self.below(lasts.location, until_path);
             if matches!(is_in, FaultPlace::Running(_)) {
                 return Err(self.problem(place, NO_STEPS));
             }
-            self.step(&Spanned::new(step.clone(), place, place))?;
+            self.step(&Spanned::new(step.clone(), place))?;
         }
         Ok(())
     }
@@ -136,8 +136,8 @@ impl Checker<'_> {
             _ if server.is_some_and(|server| server.has_components) => Ok(()),
             Part::Component(name) if server.is_some() => is_missing("component", name),
             Part::Node(name) if server.is_some() => is_missing("simulated node", name),
-            Part::Component(name) => self.component(&Spanned::new(name.clone(), place, place)),
-            Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place, place)),
+            Part::Component(name) => self.component(&Spanned::new(name.clone(), place)),
+            Part::Node(name) => self.simulated(&Spanned::new(name.clone(), place)),
         }
     }
 
@@ -158,7 +158,7 @@ impl Checker<'_> {
             name.value,
             COMPONENTS.join(", ")
         );
-        Err(self.problem(name.referenced, message))
+        Err(self.problem(name.location, message))
     }
 
     /// The name of a controller or a node, which can have informers of its own.
@@ -168,7 +168,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let message = format!("`{}` has informers of its own: name a controller or a node", name.value);
-        Err(self.problem(name.referenced, message))
+        Err(self.problem(name.location, message))
     }
 
     /// The simulated nodes as components.
@@ -185,9 +185,9 @@ impl Checker<'_> {
         match (&when.step, is_in) {
             (Some(step), FaultPlace::Step) => {
                 let message = "a fault in a step begins with it, and takes no `step`";
-                return Err(self.problem(step.referenced, message));
+                return Err(self.problem(step.location, message));
             }
-            (Some(step), FaultPlace::Running(_)) => return Err(self.problem(step.referenced, NO_STEPS)),
+            (Some(step), FaultPlace::Running(_)) => return Err(self.problem(step.location, NO_STEPS)),
             (Some(step), FaultPlace::List) => self.step(step)?,
             (None, _) => {}
         }
@@ -198,7 +198,7 @@ impl Checker<'_> {
         when.moment.iter().try_for_each(|moment| self.word(moment, &MOMENTS, "moment"))?;
         if let Some(resource) = &when.resource {
             let plural = resource.value.split('/').next().unwrap_or_default().to_owned();
-            let plural = Spanned::new(plural, resource.referenced, resource.defined);
+            let plural = Spanned::new(plural, resource.location);
             let plurals = self.vocabulary.plurals();
             let known = self.one_of(&plural, plurals.iter().chain(self.known.custom.values()), "resource");
             known.map_err(|problem| {
@@ -211,10 +211,10 @@ impl Checker<'_> {
 
     fn fault_event(&self, event: &FaultEvent) -> Result<(), Problem> {
         let kind = &event.kind.value;
-        plural_of(kind, &self.known.custom).map_err(|why| self.problem(event.kind.referenced, why))?;
+        plural_of(kind, &self.known.custom).map_err(|why| self.problem(event.kind.location, why))?;
         event.change.iter().try_for_each(|change| self.word(change, &ChangeKind::ALL.map(ChangeKind::word), "type"))?;
         let Some(cel) = &event.cel else { return Ok(()) };
-        let bad = |why: String| self.problem(cel.referenced, format!("bad expression: {why}"));
+        let bad = |why: String| self.problem(cel.location, format!("bad expression: {why}"));
         let expression = Expression::compile(&cel.value).map_err(|error| bad(error.to_string()))?;
         if let Some(other) = expression.variables().iter().find(|name| !CHANGED.contains(&name.as_str())) {
             let hint = did_you_mean(other, CHANGED.into_iter());
@@ -235,14 +235,14 @@ impl Checker<'_> {
             && self.vocabulary.senders().contains(&name.value)
         {
             let message = format!("`{part}` is a part of `{component}` without requests of its own: use `{component}`");
-            return Err(self.problem(name.referenced, message));
+            return Err(self.problem(name.location, message));
         }
         if matches!(is_in, FaultPlace::Running(_)) {
             return Ok(());
         }
         let hint =
             nearest_component(&name.value, &valid).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        Err(self.problem(name.referenced, format!("unknown requester `{}`{hint}", name.value)))
+        Err(self.problem(name.location, format!("unknown requester `{}`{hint}", name.value)))
     }
 
     fn requesters(&self) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use coracle_yaml::{Location, Spanned};
 use serde_json::Value;
-use serde_saphyr::{Location, Spanned};
 
 use super::Checker;
 use crate::file::{Reference, Wait, WaitFor};
@@ -32,13 +32,13 @@ impl Checker<'_> {
             (Some(object), None) => self.whole(object),
             (None, Some(file)) => {
                 let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
-                let objects = read_objects(&path).map_err(|why| self.problem(file.referenced, why))?;
+                let objects = read_objects(&path).map_err(|why| self.problem(file.location, why))?;
                 for object in objects {
                     let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
                     let (api_version, kind) = (word("apiVersion"), word("kind"));
-                    self.known_kind(file.referenced, &api_version, &kind)?;
+                    self.known_kind(file.location, &api_version, &kind)?;
                     if let Some(misfit) = self.vocabulary.misfit(&api_version, &kind, &object) {
-                        return Err(self.problem(file.referenced, format!("{}: {}", file.value, misfit.message)));
+                        return Err(self.problem(file.location, format!("{}: {}", file.value, misfit.message)));
                     }
                 }
                 Ok(())
@@ -52,11 +52,11 @@ impl Checker<'_> {
         let word = |name: &str| object.value.get(name).and_then(Value::as_str);
         match (word("apiVersion"), word("kind")) {
             (Some(api_version), Some(kind)) => {
-                self.known_kind(object.referenced, api_version, kind)?;
+                self.known_kind(object.location, api_version, kind)?;
                 Ok((api_version, kind))
             }
-            (None, _) => Err(self.problem(object.referenced, "the object has no `apiVersion`")),
-            (_, None) => Err(self.problem(object.referenced, "the object has no `kind`")),
+            (None, _) => Err(self.problem(object.location, "the object has no `apiVersion`")),
+            (_, None) => Err(self.problem(object.location, "the object has no `kind`")),
         }
     }
 
@@ -64,26 +64,26 @@ impl Checker<'_> {
     pub(super) fn whole(&self, object: &Spanned<Value>) -> Result<(), Problem> {
         if object.value.get("kind").and_then(Value::as_str) == Some("List") {
             if !object.value.get("apiVersion").is_some_and(Value::is_string) {
-                return Err(self.problem(object.referenced, "the object has no `apiVersion`"));
+                return Err(self.problem(object.location, "the object has no `apiVersion`"));
             }
             for item in take_apart(object.value.clone()) {
-                let item = Spanned::new(item, object.referenced, object.defined);
+                let item = Spanned::new(item, object.location);
                 let (api_version, kind) = self.kind_of(&item)?;
                 if let Some(misfit) = self.vocabulary.misfit(api_version, kind, &item.value) {
-                    return Err(self.problem(object.referenced, misfit.message));
+                    return Err(self.problem(object.location, misfit.message));
                 }
             }
             return Ok(());
         }
         let (api_version, kind) = self.kind_of(object)?;
-        self.fits(object.referenced, api_version, kind, &object.value)
+        self.fits(object.location, api_version, kind, &object.value)
     }
 
     /// A partial object to search for.
     pub(super) fn partial(&self, object: &Spanned<Value>) -> Result<(), Problem> {
         let (api_version, kind) = self.kind_of(object)?;
-        self.stored(object.referenced, api_version, kind)?;
-        self.fits(object.referenced, api_version, kind, &object.value)
+        self.stored(object.location, api_version, kind)?;
+        self.fits(object.location, api_version, kind, &object.value)
     }
 
     /// The kind must have all fields of the object at `place`.
@@ -107,23 +107,23 @@ impl Checker<'_> {
     /// A reference that chooses among the existing objects.
     pub(super) fn chosen(&self, place: Location, reference: &Reference) -> Result<(), Problem> {
         self.reference(place, reference, NeedsName::NameOrLabels)?;
-        self.stored(reference.api_version.referenced, &reference.api_version.value, &reference.kind.value)
+        self.stored(reference.api_version.location, &reference.api_version.value, &reference.kind.value)
     }
 
     pub(super) fn wait(&self, wait: &Wait) -> Result<(), Problem> {
         self.kind(&wait.api_version, &wait.kind)?;
         let (api_version, kind) = (&*wait.api_version.value, &*wait.kind.value);
-        self.stored(wait.api_version.referenced, api_version, kind)?;
+        self.stored(wait.api_version.location, api_version, kind)?;
         let looked_at = match &wait.condition {
             WaitFor::Creation(_) | WaitFor::Deletion(_) => return Ok(()),
-            WaitFor::Condition(_) => (wait.kind.referenced, serde_json::json!({"status": {"conditions": []}})),
+            WaitFor::Condition(_) => (wait.kind.location, serde_json::json!({"status": {"conditions": []}})),
             WaitFor::JsonPath(wanted) => {
-                let part = path_of(&wanted.path.value).map_err(|why| self.problem(wanted.path.referenced, why))?;
+                let part = path_of(&wanted.path.value).map_err(|why| self.problem(wanted.path.location, why))?;
                 let within = |below: Value, position: &Position| match position {
                     Position::Key(name) => Value::Object([(name.clone(), below)].into_iter().collect()),
                     Position::Item(_) => Value::Array(vec![below]),
                 };
-                (wanted.path.referenced, part.iter().rev().fold(Value::Null, within))
+                (wanted.path.location, part.iter().rev().fold(Value::Null, within))
             }
         };
         match self.vocabulary.misfit(api_version, kind, &looked_at.1) {
@@ -133,7 +133,7 @@ impl Checker<'_> {
     }
 
     pub(super) fn kind(&self, api_version: &Spanned<String>, kind: &Spanned<String>) -> Result<(), Problem> {
-        self.known_kind(kind.referenced, &api_version.value, &kind.value)
+        self.known_kind(kind.location, &api_version.value, &kind.value)
     }
 
     pub(super) fn known_kind(&self, place: Location, api_version: &str, kind: &str) -> Result<(), Problem> {
