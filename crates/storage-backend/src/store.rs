@@ -24,7 +24,7 @@ pub enum StoreSpec {
     /// In memory of this process.
     #[default]
     Memory,
-    /// In a folder on disk, with sled. Needs the feature `sled`.
+    /// In a folder on disk. Needs the feature `sled`.
     Sled(PathBuf),
     /// In an etcd, or in `coracle store`. Needs the feature `etcd`.
     Etcd(EtcdServers),
@@ -169,7 +169,7 @@ impl StoreSpec {
                 let (engine, commit_loop) = Engine::open(Box::new(disk), options)?;
                 #[expect(
                     clippy::disallowed_methods,
-                    reason = "sled has one owner, a thread that may block on the disk"
+                    reason = "a folder has one owner, a thread that may block on the disk"
                 )]
                 std::thread::spawn(move || commit_loop.run());
                 Ok(OpenStore::of(engine, kept, tasks))

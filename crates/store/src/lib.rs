@@ -3,7 +3,7 @@
 //! ```text
 //! Txn --compare, then--> Writer --revision--> Hub --snapshot--> range
 //!                           \                    `--log--cursor--> Watcher
-//!                            `--records--> Durable (sled): on disk first, then visible and acknowledged
+//!                            `--records--> Durable (segments): on disk first, then visible and acknowledged
 //! ```
 //! Every change makes a revision, and a key keeps its versions until compaction. `web` is put at 2 and 3, deleted at 4,
 //! and put again at 6 (5 was another key); each run between deletions is a generation, which counts versions from 1:

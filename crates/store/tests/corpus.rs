@@ -19,6 +19,8 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
 fn what_fuzzing_has_collected_is_answered_or_refused() {
     corpus("backup").iter().for_each(|bytes| fuzzed::backup(bytes));
     corpus("head").iter().for_each(|bytes| fuzzed::head(bytes));
+    corpus("segment").iter().for_each(|bytes| fuzzed::segment(bytes));
+    corpus("floor").iter().for_each(|bytes| fuzzed::floor(bytes));
     corpus("transactions").iter().for_each(|bytes| fuzzed::transactions(bytes));
 }
 
@@ -56,5 +58,15 @@ proptest! {
     #[test]
     fn a_changed_head_opens_an_empty_store_or_is_refused(bytes in changed("head")) {
         fuzzed::head(&bytes);
+    }
+
+    #[test]
+    fn a_changed_segment_opens_or_is_refused(bytes in changed("segment")) {
+        fuzzed::segment(&bytes);
+    }
+
+    #[test]
+    fn a_changed_floor_opens_or_is_refused(bytes in changed("floor")) {
+        fuzzed::floor(&bytes);
     }
 }

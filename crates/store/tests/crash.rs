@@ -15,6 +15,8 @@ use coracle_store::disk::{Disk, Syncing};
 use coracle_store::{Compare, Engine, KeyRange, Operation, Options, RangeRequest, Store, Txn};
 
 const FOLDER: &str = "CORACLE_CRASH_FOLDER";
+/// Small, so that segments begin and are cleaned.
+const SEGMENT_BYTES: u64 = 256 << 10;
 const WRITERS: u64 = 4;
 const KEYS: u64 = 16;
 
@@ -26,7 +28,8 @@ fn number(name: &str, default: u64) -> u64 {
 fn open(path: &Path) -> (Engine, std::thread::JoinHandle<()>) {
     let options = Options::new(Ambient::seeded(1), Recorder::off());
     let disk = Disk::open(path, Syncing::Always).unwrap_or_else(|error| panic!("{error}"));
-    let (engine, commit_loop) = Engine::open(Box::new(disk), options).unwrap_or_else(|error| panic!("{error}"));
+    let (engine, commit_loop) = Engine::open(Box::new(disk.with_segment_bytes(SEGMENT_BYTES)), options)
+        .unwrap_or_else(|error| panic!("{error}"));
     (engine, std::thread::spawn(move || commit_loop.run()))
 }
 

@@ -12,6 +12,8 @@ use coracle_store::{
     Engine, Error, KeyRange, KeyValue, Operation, Options, RangeRequest, Revision, Store, Txn, WatchRequest,
 };
 
+const FIRST_SEGMENT: &str = "log/00000000000000000001";
+
 /// An engine on a folder, with the thread that owns the folder.
 struct Opened {
     engine: Engine,
@@ -22,9 +24,13 @@ fn options() -> Options {
     Options::new(Ambient::seeded(1), Recorder::off())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the caller of the engine starts the thread that owns the disk")]
 fn try_open(path: &Path) -> Result<Opened, Error> {
-    let (engine, commit_loop) = Engine::open(Box::new(Disk::open(path, Syncing::Always)?), options())?;
+    on(Disk::open(path, Syncing::Always)?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the caller of the engine starts the thread that owns the disk")]
+fn on(disk: Disk) -> Result<Opened, Error> {
+    let (engine, commit_loop) = Engine::open(Box::new(disk), options())?;
     Ok(Opened { engine, owner: std::thread::spawn(move || commit_loop.run()) })
 }
 
@@ -105,7 +111,7 @@ async fn a_store_that_is_opened_again_is_the_same_with_its_history_and_leases() 
 }
 
 #[tokio::test]
-async fn values_larger_than_a_part_survive() {
+async fn values_of_all_sizes_survive() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     for size in [0, 1, 32_000, 33_000, 200_000, 1_500_000] {
@@ -113,7 +119,6 @@ async fn values_larger_than_a_part_survive() {
     }
     let before = store.contents(0).await.unwrap();
     store.close();
-    assert_eq!(fs::read_dir(folder.path().join("log/blobs")).unwrap().count(), 0, "no value is in a file of its own");
     let store = open(folder.path());
     assert_eq!(store.contents(0).await.unwrap(), before);
     store.close();
@@ -178,7 +183,9 @@ async fn a_flipped_byte_anywhere_is_refused_or_harmless_and_never_a_quiet_loss()
     for round in 0..120 {
         let damaged = tempfile::tempdir().unwrap();
         copy(folder.path(), damaged.path());
-        let file = damaged.path().join(["log/db", "log/conf", "head", "FORMAT", "log/db", "log/db"][round % 6]);
+        let file = damaged
+            .path()
+            .join([FIRST_SEGMENT, "log/floor", "head", "FORMAT", FIRST_SEGMENT, FIRST_SEGMENT][round % 6]);
         let mut bytes = fs::read(&file).unwrap();
         let written = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0) as u64 + 1;
         bytes[random.below(written) as usize] ^= 1 << random.below(8);
@@ -251,6 +258,34 @@ async fn defragmenting_shrinks_the_folder_and_changes_nothing() {
     let store = open(folder.path());
     assert_eq!(store.engine.history_hash(0).await.unwrap(), hash);
     store.close();
+}
+
+#[tokio::test]
+async fn the_folder_grows_with_what_is_alive_and_not_with_its_history() {
+    const SEGMENT_BYTES: u64 = 32 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let open = || on(Disk::open(folder.path(), Syncing::Never).unwrap().with_segment_bytes(SEGMENT_BYTES)).unwrap();
+    let mut store = open();
+    let mut files = 0;
+    for round in 0..60_u8 {
+        store.put(format!("kept-{round}"), vec![round; 1000]).await;
+        for number in 0..30 {
+            store.put(format!("changed-{}", number % 10), vec![round; 2000]).await;
+        }
+        store.engine.compact(store.engine.revision()).await.unwrap();
+        files = files.max(fs::read_dir(folder.path().join("log")).unwrap().count());
+        if round % 20 == 19 {
+            let hash = store.engine.history_hash(0).await.unwrap();
+            store.close();
+            store = open();
+            assert_eq!(store.engine.history_hash(0).await.unwrap(), hash);
+        }
+    }
+    store.close();
+    let size = disk::check(folder.path()).unwrap().size_bytes;
+    let live = 60 * 1100 + 10 * 2100;
+    assert!(size <= 2 * live + 2 * SEGMENT_BYTES as i64, "{size} bytes for {live} that are alive");
+    assert!(files < 20, "{files} files");
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -3,7 +3,7 @@
 //! Made with the limit on the size of files, which `prlimit` changes from outside; skipped where there is none.
 #![cfg(all(feature = "sled", target_os = "linux"))]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -100,7 +100,7 @@ async fn a_full_disk_refuses_writes_keeps_reads_and_is_forgotten_when_there_is_s
     for _ in 0..20 {
         writer.wait_for("done");
     }
-    let size = std::fs::metadata(folder.path().join("log/db")).unwrap().len();
+    let size = std::fs::metadata(folder.path().join("log/00000000000000000001")).unwrap().len();
     if writer.limit(&size.to_string()).is_none() {
         eprintln!("skipped: there is no prlimit on this machine");
         let _ = writer.child.kill();
@@ -118,6 +118,11 @@ async fn a_full_disk_refuses_writes_keeps_reads_and_is_forgotten_when_there_is_s
     }
     writer.child.kill().unwrap();
     writer.child.wait().unwrap();
+    let mut rest = String::new();
+    writer.lines.read_to_string(&mut rest).unwrap();
+    let done =
+        rest.split_inclusive('\n').filter(|line| line.ends_with('\n')).filter_map(|line| line.strip_prefix("done "));
+    writer.done.extend(done.filter_map(|number| number.split(' ').next()).map(str::to_owned));
     let (engine, owner) = open(folder.path());
     for number in &writer.done {
         let range = KeyRange::key(format!("key/{:0>6}", number));

@@ -69,7 +69,7 @@ fn a_full_disk_is_named_by_every_error_and_by_readyz_and_is_forgotten_when_there
     std::fs::write(&large, "x".repeat(900_000)).unwrap();
     let cluster = Cluster::start(&folder.join("state"), &[]);
     assert!(cluster.kubectl(&["get", "--raw", "/readyz"]).status.success());
-    let size = std::fs::metadata(folder.join("state/data/log/db")).unwrap().len();
+    let size = std::fs::metadata(folder.join("state/data/log/00000000000000000001")).unwrap().len();
     if cluster.limit(&size.to_string()).is_none() {
         println!("SKIPPED: there is no prlimit on this machine");
         return;

@@ -11,10 +11,12 @@ use bytes::Bytes;
 
 use crate::disk::chain::{Chain, Floor, LogVerdict};
 use crate::disk::file_system::io_error;
+use crate::disk::floor_file::{decode_floor, encode_floor};
 use crate::disk::folder::Folder;
 use crate::disk::frame;
+use crate::disk::frame_writer::FrameWriter;
 use crate::disk::head::{Head, HeadFile};
-use crate::disk::sled_log::{SledLog, decode_floor, encode_floor};
+use crate::disk::segment_log::SegmentLog;
 use crate::disk::{Disk, Syncing};
 use crate::durable::{Content, Durable, Record};
 use crate::{Error, Revision};
@@ -22,8 +24,6 @@ use crate::{Error, Revision};
 const FORMAT_LINE: &[u8] = b"coracle backup, format 1\n";
 /// The maximum length of a frame: requests are limited to less.
 const MAX_FRAME: u32 = 1 << 30;
-/// How many bytes are written to a log in one batch.
-const BATCH_BYTES: usize = 4 << 20;
 
 /// The content of a folder or a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,9 +106,10 @@ pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<R
     let backup = File::open(file).map_err(|error| io_error(file, &error))?;
     let (floor, frames, report) = read_backup(BufReader::new(backup), file, revision)?;
     let folder = Folder::create(path)?;
-    let mut log = SledLog::open(&folder.log())?;
-    log.begin_with(floor)?;
-    append_all(&log, frames.into_iter())?;
+    let mut log = SegmentLog::create(&folder.log(), &floor)?;
+    let mut writer = FrameWriter::new(&mut log);
+    frames.iter().for_each(|(number, frame)| writer.add(*number, frame));
+    writer.finish()?;
     let last = log.read(Head::default(), &mut |_| {})?;
     let mut head = HeadFile::create(&folder.head()).map_err(|error| io_error(path, &error))?;
     let advanced = head.advance(last.sequence, report.revision, last.crc).and_then(|()| head.sync());
@@ -131,61 +132,17 @@ pub fn defragment(path: &Path) -> Result<Report, Error> {
 }
 
 /// Copies a log to a second folder, and reads the copy back.
-pub(super) fn rewrite(folder: &Folder, log: &SledLog, head: Head) -> Result<(), Error> {
-    let next = folder.next_log();
-    let make = || {
-        if next.exists() {
-            std::fs::remove_dir_all(&next)?;
-        }
-        std::fs::create_dir(&next)
-    };
-    make().map_err(|error| io_error(&next, &error))?;
-    let mut copy = SledLog::open(&next)?;
-    copy.begin_with(log.floor())?;
-    let mut batch = Batch::default();
-    let mut outcome = Ok(());
-    log.each_frame(&mut |sequence, bytes| {
-        if outcome.is_ok() {
-            outcome = batch.add(&copy, sequence, bytes.into());
-        }
-    })?;
-    outcome?;
-    batch.write(&copy)?;
-    copy.sync()?;
+pub(super) fn rewrite(folder: &Folder, log: &SegmentLog, head: Head) -> Result<(), Error> {
+    let next = folder.make_next_log()?;
+    let mut copy = SegmentLog::create(&next, &log.floor())?;
+    let mut writer = FrameWriter::new(&mut copy);
+    log.each_frame(&mut |number, frame| writer.add(number, &frame))?;
+    writer.finish()?;
     copy.read(head, &mut |_| {})?;
     if copy.close() {
         return Err(Error::Unavailable(format!("{}: the copy could not be synced", next.display())));
     }
     Ok(())
-}
-
-fn append_all(log: &SledLog, frames: impl Iterator<Item = (u64, Bytes)>) -> Result<(), Error> {
-    let mut batch = Batch::default();
-    for (sequence, bytes) in frames {
-        batch.add(log, sequence, bytes.into())?;
-    }
-    batch.write(log)?;
-    log.sync()
-}
-
-/// Frames that are being written to a log.
-#[derive(Default)]
-struct Batch {
-    frames: Vec<(u64, Vec<u8>)>,
-    bytes: usize,
-}
-
-impl Batch {
-    fn add(&mut self, log: &SledLog, sequence: u64, frame: Vec<u8>) -> Result<(), Error> {
-        self.bytes += frame.len();
-        self.frames.push((sequence, frame));
-        if self.bytes >= BATCH_BYTES { self.write(log) } else { Ok(()) }
-    }
-
-    fn write(&mut self, log: &SledLog) -> Result<(), Error> {
-        self.bytes = 0;
-        log.append(&std::mem::take(&mut self.frames))
-    }
 }
 
 pub(super) struct BackupWriter<W: Write> {

@@ -1,3 +1,6 @@
+use std::path::Path;
+
+use crate::Error;
 use crate::disk::frame::Frame;
 use crate::disk::head::Head;
 use crate::durable::{Base, Content, Record};
@@ -87,6 +90,20 @@ pub(crate) enum LogVerdict {
     Ends(Link),
     /// Something acknowledged is missing or damaged: which record, and the problem.
     Damaged(u64, &'static str),
+}
+
+impl LogVerdict {
+    /// The last record of the log at `path`.
+    pub(crate) fn end(self, path: &Path) -> Result<Link, Error> {
+        match self {
+            Self::Ends(link) => Ok(link),
+            Self::Damaged(sequence, why) => Err(Error::Corrupt(format!(
+                "{}: record {sequence} is damaged: {why}. The store is not opened, because data that was acknowledged \
+                 would be lost silently. Restore a backup into another folder (`coracle store restore`)",
+                path.display()
+            ))),
+        }
+    }
 }
 
 impl Chain {

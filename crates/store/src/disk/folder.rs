@@ -4,19 +4,22 @@
 //! DIR/FORMAT    one line that names the format; the last file that is created
 //! DIR/LOCK      locked by the process that uses the folder
 //! DIR/head      the end of the acknowledged log
-//! DIR/log/      the records, in sled
+//! DIR/log/      the records
 //! ```
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::disk::chain::Floor;
 use crate::disk::file_system::{io_error, sync_folder};
 use crate::disk::head::HeadFile;
-use crate::disk::sled_log::SledLog;
+use crate::disk::segment_log::SegmentLog;
 
-const FORMAT_LINE: &str = "coracle store, format 1\n";
+const FORMAT_LINE: &str = "coracle store, format 2\n";
+/// The format with a log in sled.
+const OLD_FORMAT_LINE: &str = "coracle store, format 1\n";
 
 /// A locked folder.
 #[derive(Debug)]
@@ -92,28 +95,34 @@ impl Folder {
         self.path.join("log")
     }
 
-    /// The path of a rewritten log before it replaces the old one.
-    pub(crate) fn next_log(&self) -> PathBuf {
-        self.path.join("log.next")
+    /// An empty folder for a rewritten log, which replaces the old one later.
+    pub(crate) fn make_next_log(&self) -> Result<PathBuf, Error> {
+        let next = self.next_log();
+        let make = || remove_tree(&next).and_then(|()| private_folder(&next));
+        make().map_err(|error| io_error(&next, &error))?;
+        Ok(next)
     }
 
     /// Replaces the old log with the rewritten one.
-    pub(crate) fn swap_log(&self) -> io::Result<()> {
+    pub(crate) fn swap_log(&self) -> Result<(), Error> {
         let old = self.path.join("log.old");
-        remove_tree(&old)?;
-        fs::rename(self.log(), &old)?;
-        fs::rename(self.next_log(), self.log())?;
-        sync_folder(&self.path)?;
-        remove_tree(&old)
+        let swap = || {
+            remove_tree(&old)?;
+            fs::rename(self.log(), &old)?;
+            fs::rename(self.next_log(), self.log())?;
+            sync_folder(&self.path)?;
+            remove_tree(&old)
+        };
+        swap().map_err(|error| io_error(&self.path, &error))
     }
 
-    /// Replaces the log's files with copies. Reads return the data of the kernel; after a failed sync that is more
-    /// than the disk has, and the kernel writes it only to new files.
-    pub(crate) fn copy_log(&self) -> io::Result<()> {
-        let next = self.next_log();
-        remove_tree(&next)?;
-        copy_tree(&self.log(), &next)?;
-        self.swap_log()
+    /// Whether the folder has the format with a log in sled.
+    pub(crate) fn is_old(&self) -> Result<bool, Error> {
+        Ok(self.format()? == OLD_FORMAT_LINE.as_bytes())
+    }
+
+    fn next_log(&self) -> PathBuf {
+        self.path.join("log.next")
     }
 
     /// An interrupted swap has moved the old log aside: it is restored if there is no other.
@@ -141,17 +150,22 @@ impl Folder {
         }
     }
 
-    fn check_format(&self) -> Result<(), Error> {
+    fn format(&self) -> Result<Vec<u8>, Error> {
         let path = self.path.join("FORMAT");
-        let line = fs::read(&path).map_err(|error| io_error(&path, &error))?;
-        if line == FORMAT_LINE.as_bytes() {
+        fs::read(&path).map_err(|error| io_error(&path, &error))
+    }
+
+    fn check_format(&self) -> Result<(), Error> {
+        let line = self.format()?;
+        if [FORMAT_LINE, OLD_FORMAT_LINE].iter().any(|known| line == known.as_bytes()) {
             return Ok(());
         }
         Err(Error::Corrupt(format!(
-            "{}: it says {:?}, and this version of Coracle reads {:?} only; use the version that wrote it, or restore a \
-             backup into another folder",
-            path.display(),
+            "{}: it says {:?}, and this version of Coracle reads {:?} and {:?} only; use the version that wrote it, or \
+             restore a backup into another folder",
+            self.path.join("FORMAT").display(),
             String::from_utf8_lossy(&line[..line.len().min(80)]).trim(),
+            OLD_FORMAT_LINE.trim(),
             FORMAT_LINE.trim()
         )))
     }
@@ -188,7 +202,7 @@ impl Folder {
         self.check_unused()?;
         let make_folder = || remove_tree(&self.log()).and_then(|()| private_folder(&self.log()));
         make_folder().map_err(|error| io_error(&self.path, &error))?;
-        if SledLog::open(&self.log())?.close() {
+        if SegmentLog::create(&self.log(), &Floor::NONE)?.close() {
             return Err(Error::Unavailable(format!("{}: the new log could not be synced", self.path.display())));
         }
         let make_head = || HeadFile::create(&self.head()).and_then(|_| sync_folder(&self.path));
@@ -211,28 +225,4 @@ fn remove_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         outcome => outcome,
     }
-}
-
-/// Copies the bytes: a copy that shares blocks with the original would share their damage.
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    const CHUNK: usize = 1 << 20;
-    private_folder(to)?;
-    let mut chunk = vec![0; CHUNK];
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_tree(&entry.path(), &to)?;
-            continue;
-        }
-        let (mut from, mut to) = (File::open(entry.path())?, File::create(to)?);
-        loop {
-            match from.read(&mut chunk)? {
-                0 => break,
-                length => to.write_all(&chunk[..length])?,
-            }
-        }
-        to.sync_all()?;
-    }
-    sync_folder(to)
 }

@@ -39,6 +39,13 @@ pub(crate) struct Frame {
 /// Returns the bytes of a record, and their checksum.
 pub(crate) fn encode(record: &Record, previous_crc: u32, acknowledged: u64) -> (Vec<u8>, u32) {
     let mut bytes = Vec::with_capacity(96 + content_length(&record.content));
+    let crc = append(&mut bytes, record, previous_crc, acknowledged);
+    (bytes, crc)
+}
+
+/// Appends the bytes of a record; returns their checksum.
+pub(crate) fn append(bytes: &mut Vec<u8>, record: &Record, previous_crc: u32, acknowledged: u64) -> u32 {
+    let start = bytes.len();
     bytes.put_u32_le(0);
     bytes.put_u8(FORMAT);
     bytes.put_u32_le(previous_crc);
@@ -47,13 +54,13 @@ pub(crate) fn encode(record: &Record, previous_crc: u32, acknowledged: u64) -> (
     match &record.content {
         Content::Version { version, last } if version.is_deletion() => {
             bytes.put_u8(DELETE);
-            put_place(&mut bytes, version, *last);
+            put_place(bytes, version, *last);
             bytes.extend_from_slice(&version.kv.key);
         }
         Content::Version { version, last } => {
             let kv = &version.kv;
             bytes.put_u8(PUT);
-            put_place(&mut bytes, version, *last);
+            put_place(bytes, version, *last);
             bytes.put_i64_le(kv.create_revision);
             bytes.put_i64_le(kv.version);
             bytes.put_i64_le(kv.lease);
@@ -71,9 +78,14 @@ pub(crate) fn encode(record: &Record, previous_crc: u32, acknowledged: u64) -> (
             bytes.put_i64_le(*id);
         }
     }
-    let crc = crc32c::crc32c(&bytes[CRC_BYTES..]);
-    bytes[..CRC_BYTES].copy_from_slice(&crc.to_le_bytes());
-    (bytes, crc)
+    let crc = crc32c::crc32c(&bytes[start + CRC_BYTES..]);
+    bytes[start..start + CRC_BYTES].copy_from_slice(&crc.to_le_bytes());
+    crc
+}
+
+/// The checksum that a frame says it has; 0 if it is too short.
+pub(crate) fn crc_of(frame: &[u8]) -> u32 {
+    frame.first_chunk().map_or(0, |crc| u32::from_le_bytes(*crc))
 }
 
 fn content_length(content: &Content) -> usize {

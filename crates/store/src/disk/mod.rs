@@ -1,19 +1,28 @@
 //! Keeps a store's records in a folder.
 //!
 //! ```text
-//! Record --frame--> bytes with a checksum and the previous record's --> sled --fdatasync--> head --> acknowledged
-//! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
+//! Record --frame--> bytes with a checksum and the previous record's --> segment --fdatasync--> head --> acknowledged
+//! open:  segments --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
+//! compaction: floor file (which records are gone) --> cleaning: which segments --> copies without them
 //! ```
 //! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
 //! [`check_backup`] reads only a backup; [`LiveData`] makes a backup of a running store.
 
 mod backup;
 mod chain;
+mod cleaning;
+mod conversion;
+mod entry;
 mod file_system;
+mod floor_file;
 mod folder;
 mod frame;
+mod frame_writer;
 mod head;
 mod live_data;
+mod segment;
+mod segment_folder;
+mod segment_log;
 mod sled_log;
 
 use std::path::Path;
@@ -23,10 +32,11 @@ pub use folder::private_folder;
 pub use live_data::LiveData;
 
 use crate::disk::chain::Link;
+use crate::disk::entry::Group;
 use crate::disk::file_system::io_error;
 use crate::disk::folder::Folder;
 use crate::disk::head::{Head, HeadFile};
-use crate::disk::sled_log::SledLog;
+use crate::disk::segment_log::{SEGMENT_BYTES, SegmentLog};
 use crate::durable::{Base, Content, Durable, Record, Trim};
 use crate::{Error, Revision};
 
@@ -45,9 +55,12 @@ pub struct Disk {
     syncing: Syncing,
     head: HeadFile,
     /// `None` after a failure, until the log is reopened.
-    log: Option<SledLog>,
-    /// Whether a sync of the log's files has failed: they must be replaced by copies before anything is acknowledged.
+    log: Option<SegmentLog>,
+    /// The entries that are written at once; its memory is used again.
+    group: Group,
+    /// Whether a sync of the log has failed: its last file must be replaced by a copy before anything is acknowledged.
     distrusted: bool,
+    segment_bytes: u64,
     /// The last compaction that the engine knows to be complete.
     base: Base,
     /// The last record in the log.
@@ -67,6 +80,14 @@ impl Disk {
         Self::in_folder(Folder::open_or_create(path)?, syncing)
     }
 
+    /// Begins a file of the log when the one before it has this many bytes; otherwise 8 MiB.
+    #[must_use]
+    pub fn with_segment_bytes(mut self, segment_bytes: u64) -> Self {
+        self.segment_bytes = segment_bytes;
+        self.log.iter_mut().for_each(|log| log.set_segment_bytes(segment_bytes));
+        self
+    }
+
     fn in_folder(folder: Folder, syncing: Syncing) -> Result<Self, Error> {
         let path = folder.head();
         let head = HeadFile::open(&path).map_err(|error| io_error(&path, &error))?.ok_or_else(|| {
@@ -76,29 +97,41 @@ impl Disk {
                 path.display()
             ))
         })?;
-        let (base, last) = (Base::NONE, Link::default());
-        let mut disk =
-            Self { folder, syncing, head, log: None, distrusted: false, base, last, revision: 1, acknowledged: 0 };
+        conversion::convert(&folder, head.head())?;
+        let mut disk = Self {
+            folder,
+            syncing,
+            head,
+            log: None,
+            group: Group::default(),
+            distrusted: false,
+            segment_bytes: SEGMENT_BYTES,
+            base: Base::NONE,
+            last: Link::default(),
+            revision: 1,
+            acknowledged: 0,
+        };
         disk.open_log().or_else(|error| disk.open_copy(error))?;
         Ok(disk)
     }
 
     /// Opens or reopens the log; opens a copy of it if a sync has failed.
     fn open_log(&mut self) -> Result<(), Error> {
-        self.distrusted |= self.log.take().is_some_and(SledLog::close);
+        self.distrusted |= self.log.take().is_some_and(SegmentLog::close);
         if self.distrusted {
-            self.folder.copy_log().map_err(|error| io_error(self.folder.path(), &error))?;
+            SegmentLog::copy_last(&self.folder.log())?;
             self.distrusted = false;
         }
-        let opened = SledLog::open(&self.folder.log());
-        self.distrusted = opened.as_ref().is_err_and(|failure| failure.distrusted);
-        self.log = Some(opened?);
-        Ok(())
+        let mut log = SegmentLog::open(&self.folder.log(), self.segment_bytes)?;
+        // The kernel may have data of a killed process that is not on disk yet.
+        let synced = log.sync();
+        self.log = Some(log);
+        synced
     }
 
     /// Opens a copy of the log if `error` came from a failed sync: the next start would not know of it.
     fn open_copy(&mut self, error: Error) -> Result<(), Error> {
-        self.distrusted |= self.log.take().is_some_and(SledLog::close);
+        self.distrusted |= self.log.take().is_some_and(SegmentLog::close);
         if self.distrusted { self.open_log() } else { Err(error) }
     }
 
@@ -126,7 +159,7 @@ impl Disk {
         Ok((last, revision))
     }
 
-    fn log(&mut self) -> Result<&mut SledLog, Error> {
+    fn log(&mut self) -> Result<&mut SegmentLog, Error> {
         self.log.as_mut().ok_or_else(not_open)
     }
 }
@@ -149,7 +182,9 @@ impl Durable for Disk {
         let base = log.floor().base;
         if let Err(error) = log.cut_after(last.sequence) {
             self.open_copy(error)?;
-            self.log()?.cut_after(last.sequence)?;
+            let log = self.log()?;
+            log.read(head, &mut |_| {})?;
+            log.cut_after(last.sequence)?;
         }
         self.base = base;
         self.last = last;
@@ -160,13 +195,12 @@ impl Durable for Disk {
 
     fn append(&mut self, records: &[Record]) -> Result<(), Error> {
         let mut last = self.last;
-        let mut frames = Vec::with_capacity(records.len());
+        self.group.clear();
         for record in records {
-            let (bytes, crc) = frame::encode(record, last.crc, self.acknowledged);
+            let crc = self.group.add(record, last.crc, self.acknowledged);
             last = Link { sequence: record.sequence, crc };
-            frames.push((record.sequence, bytes));
         }
-        self.log()?.append(&frames)?;
+        self.log.as_mut().ok_or_else(not_open)?.append(&mut self.group)?;
         self.last = last;
         for record in records {
             if let Content::Version { version, .. } = &record.content {
@@ -194,7 +228,7 @@ impl Durable for Disk {
         } else {
             // A compaction that failed for the engine may have happened on disk, and has removed some of these
             // already.
-            let gone = log.present(&trim.gone)?;
+            let gone = log.present(&trim.gone);
             let base = if trim.base.sequence > log.floor().base.sequence { trim.base } else { log.floor().base };
             log.trim(base, &gone)?;
         }
@@ -205,7 +239,7 @@ impl Durable for Disk {
 
     fn recover(&mut self, sequence: u64) -> Result<(), Error> {
         let path = self.folder.head();
-        // sled remembers its first failure: only a new handle can write again.
+        // What was written is not certain: only the files say it.
         self.open_log()?;
         let (last, revision) = self.find(sequence)?;
         // The head first: it must never name a record that does not exist.
@@ -215,6 +249,8 @@ impl Durable for Disk {
         log.cut_after(sequence)?;
         log.read(Head::at(sequence, last.crc), &mut |_| {})?;
         log.sync()?;
+        // The last group may be what did not fit: without this the next write would fail again.
+        self.log.as_ref().ok_or_else(not_open)?.check_space(self.group.len())?;
         self.last = last;
         self.revision = revision;
         self.acknowledged = sequence;
@@ -224,16 +260,17 @@ impl Durable for Disk {
     fn defragment(&mut self) -> Result<(), Error> {
         self.log()?.sync()?;
         let rewritten = self.rewrite();
-        self.distrusted |= self.log.take().is_some_and(SledLog::close);
-        let swapped =
-            rewritten.and_then(|()| self.folder.swap_log().map_err(|error| io_error(self.folder.path(), &error)));
+        self.distrusted |= self.log.take().is_some_and(SegmentLog::close);
+        let swapped = rewritten.and_then(|()| self.folder.swap_log());
         self.distrusted &= swapped.is_err();
         self.open_log()?;
+        let head = self.head.head();
+        self.log()?.read(head, &mut |_| {})?;
         swapped
     }
 
     fn size_bytes(&self) -> i64 {
-        self.log.as_ref().map_or(0, SledLog::size_bytes)
+        self.log.as_ref().map_or(0, SegmentLog::size_bytes)
     }
 }
 

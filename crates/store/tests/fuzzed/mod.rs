@@ -74,6 +74,66 @@ pub(crate) fn head(bytes: &[u8]) {
     }
 }
 
+/// Opens an empty store whose only segment is these bytes: as they are, with right checksums, and with records that
+/// follow each other.
+pub(crate) fn segment(bytes: &[u8]) {
+    const NAME: &str = "log/00000000000000000001";
+    opens_the_same_or_is_refused(NAME, bytes);
+    for chained in [false, true] {
+        opens_the_same_or_is_refused(NAME, &sealed_segment(bytes, chained));
+    }
+}
+
+/// Opens an empty store whose floor is these bytes: as they are, and with right checksums.
+pub(crate) fn floor(bytes: &[u8]) {
+    const NAME: &str = "log/floor";
+    opens_the_same_or_is_refused(NAME, bytes);
+    let (floor, rest) = bytes.split_at(FLOOR_BYTES.min(bytes.len()));
+    let numbers = &rest[rest.len().min(CRC_BYTES)..rest.len().saturating_sub(CRC_BYTES).max(rest.len().min(CRC_BYTES))];
+    let mut sealed = [floor, &crc32c::crc32c(floor).to_le_bytes(), numbers].concat();
+    sealed.extend(crc32c::crc32c(&sealed).to_le_bytes());
+    opens_the_same_or_is_refused(NAME, &sealed);
+}
+
+fn opens_the_same_or_is_refused(name: &str, bytes: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    drop(Disk::open(folder.path(), Syncing::Never).unwrap());
+    std::fs::write(folder.path().join(name), bytes).unwrap();
+    match disk::check(folder.path()) {
+        Ok(report) => assert_eq!(disk::check(folder.path()), Ok(report), "opening it changes nothing that is read"),
+        Err(Error::Corrupt(why)) => assert!(why.contains(&folder.path().display().to_string()), "{why}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn sealed_segment(bytes: &[u8], chained: bool) -> Vec<u8> {
+    const SEGMENT: u64 = 1;
+    let (mut out, mut rest): (Vec<u8>, _) = (Vec::new(), bytes);
+    let (mut number, mut previous) = (0_u64, vec![0; CRC_BYTES]);
+    while let Some((header, after)) = rest.split_first_chunk::<16>() {
+        let length = (u32::from_le_bytes(header[..4].try_into().unwrap()) as usize).min(after.len());
+        let (frame, after) = after.split_at(length);
+        rest = after;
+        let mut frame = frame.to_vec();
+        number = if chained { number + 1 } else { u64::from_le_bytes(header[4..12].try_into().unwrap()) };
+        if chained && frame.len() >= SEQUENCE.end {
+            frame[PREVIOUS].copy_from_slice(&previous);
+            frame[SEQUENCE].copy_from_slice(&number.to_le_bytes());
+        }
+        if frame.len() >= CRC_BYTES {
+            previous = crc32c::crc32c(&frame[CRC_BYTES..]).to_le_bytes().to_vec();
+            frame[..CRC_BYTES].copy_from_slice(&previous);
+        }
+        let header = [&(frame.len() as u32).to_le_bytes()[..], &number.to_le_bytes()].concat();
+        let place = out.len() as u64;
+        let checked = [&header[..], &SEGMENT.to_le_bytes(), &place.to_le_bytes()].concat();
+        out.extend(&header);
+        out.extend(crc32c::crc32c(&checked).to_le_bytes());
+        out.extend(&frame);
+    }
+    out
+}
+
 /// Performs transactions that the bytes describe, with compactions and reads of the past between them.
 pub(crate) fn transactions(bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();

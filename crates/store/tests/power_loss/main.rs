@@ -4,7 +4,7 @@
 //! writer (a process) --files, with recorder.c preloaded--> History --cut anywhere--> Platter --states--> opened, judged
 //! ```
 //! Killing a process says nothing of a loss of power, because what the kernel holds survives it. Here every write, sync
-//! and rename is recorded below sled, and the states are made that a disk may be in when the power goes: only what was
+//! and rename is recorded below the store, and the states are made that a disk may be in when the power goes: only what was
 //! synced; everything up to there with the last write torn; and any sectors of what was not synced.
 //! `CORACLE_POWER_LOSSES` sets how many states are opened, `CORACLE_FAULTS` how many times a write or sync fails.
 #![cfg(all(feature = "sled", target_os = "linux"))]

@@ -17,6 +17,8 @@ use crate::{number, path_of};
 pub(crate) const FOLDER: &str = "CORACLE_POWER_FOLDER";
 pub(crate) const SEED: &str = "CORACLE_POWER_SEED";
 pub(crate) const NO_SYNCS: &str = "CORACLE_POWER_NO_SYNCS";
+/// Small, so that segments begin and are cleaned.
+const SEGMENT_BYTES: u64 = 64 << 10;
 const WRITERS: u64 = 3;
 const KEYS: u64 = 12;
 /// Longer than the store waits before it tries the disk again.
@@ -27,11 +29,11 @@ pub(crate) fn open(path: &Path) -> Result<(Engine, JoinHandle<()>), Error> {
     let options = Options::new(Ambient::seeded(1), Recorder::off());
     let syncing = if std::env::var_os(NO_SYNCS).is_some() { Syncing::Never } else { Syncing::Always };
     let disk = Disk::open(path, syncing)?;
-    let (engine, commit_loop) = Engine::open(Box::new(disk), options)?;
+    let (engine, commit_loop) = Engine::open(Box::new(disk.with_segment_bytes(SEGMENT_BYTES)), options)?;
     Ok((engine, std::thread::spawn(move || commit_loop.run())))
 }
 
-/// The value of a key's write number `count`: most are small, some are larger than what sled keeps in one piece.
+/// The value of a key's write number `count`: most are small, some are larger than a segment.
 pub(crate) fn value(key: &str, count: u64) -> Vec<u8> {
     let random = Random::from_seed(count).split(key);
     let most = if random.below(20) == 0 { 90_000 } else { 2_000 };
@@ -79,7 +81,7 @@ async fn writes_for_the_recorder() {
         engine.close();
         owner.join().unwrap();
     }
-    // Without a word to sled: the power goes.
+    // Without a word to the store: the power goes.
     std::process::exit(0);
 }
 
