@@ -27,14 +27,25 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 /// In Kubernetes: `bootstrappolicy`.
 pub fn bootstrap_policy(release: &Release) -> Arc<[Object]> {
     static KNOWN: Mutex<BTreeMap<usize, Arc<[Object]>>> = Mutex::new(BTreeMap::new());
-    let changes = CHANGES.iter().take_while(|(behaviour, _)| release.has(behaviour)).map(|(_, file)| *file);
-    let files: Vec<&str> = std::iter::once(BASE).chain(changes).collect();
+    let files = files_of(release);
     let mut known = KNOWN.lock();
     let objects = known.entry(files.len()).or_insert_with(|| {
         let blocks = policy_blocks(&files);
         blocks.into_iter().map(|(first, details)| object(first, &details)).collect()
     });
     Arc::clone(objects)
+}
+
+/// One of the default cluster roles, by its name. The others are not made.
+pub(crate) fn default_cluster_role(release: &Release, name: &str) -> Option<Object> {
+    let is_it = |head: &str| head.strip_prefix("role ") == Some(name);
+    let block = policy_blocks(&files_of(release)).into_iter().find(|(head, _)| is_it(head));
+    block.map(|(head, details)| object(head, &details))
+}
+
+fn files_of(release: &Release) -> Vec<&'static str> {
+    let changes = CHANGES.iter().take_while(|(behaviour, _)| release.has(behaviour)).map(|(_, file)| *file);
+    std::iter::once(BASE).chain(changes).collect()
 }
 
 fn object(first: &str, details: &[&str]) -> Object {
@@ -160,6 +171,17 @@ mod tests {
                 let kind = subject["kind"].as_str().unwrap();
                 assert!(["User", "Group", "ServiceAccount"].contains(&kind), "{kind}");
             }
+        }
+    }
+
+    #[test]
+    fn one_role_is_made_as_it_is_among_all() {
+        for release in Release::all() {
+            let all = bootstrap_policy(&release);
+            for role in all.iter().filter(|object| object.kind() == "ClusterRole") {
+                assert_eq!(default_cluster_role(&release, role.name()).as_ref(), Some(role), "{}", role.name());
+            }
+            assert_eq!(default_cluster_role(&release, "none"), None);
         }
     }
 

@@ -8,7 +8,7 @@ use coracle_registry::{Admission, Attributes, Decision, Operation, Review, Targe
 use serde_json::{Map, Value};
 
 use crate::aggregate::aggregate;
-use crate::policy::rules_in;
+use crate::rule::rules_in;
 use crate::{Policy, Rbac, RoleRef, Rule};
 
 const GROUP: &str = "rbac.authorization.k8s.io";

@@ -23,9 +23,11 @@ mod token_request;
 mod webhook;
 
 mod authorizers;
+mod binding;
 mod node;
 mod policy;
 mod policy_blocks;
+mod policy_part;
 mod rbac;
 mod rule;
 
@@ -37,6 +39,7 @@ mod reviews;
 
 pub use authenticators::Authenticators;
 pub use authorizers::{Authorizers, ModeError};
+pub use binding::{RoleRef, service_account_name};
 pub use bootstrap::bootstrap_policy;
 pub use client_certificates::{ClientCertificates, certified_user};
 pub use coracle_certificates::{attribute_text, common_name};
@@ -44,7 +47,7 @@ pub use escalation::EscalationCheck;
 pub use issuer::{Issuer, IssuerSpec, KeyError, PublicDocument, TokenError};
 pub use keys::{NoPrivateKey, private_key};
 pub use node::NodeAuthorizer;
-pub use policy::{Policy, RoleRef, service_account_name};
+pub use policy::Policy;
 pub use rbac::Rbac;
 pub use reconcile::{Reconciled, reconciled};
 pub use reviews::reviews;

@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use coracle_meta::Object;
 use coracle_registry::{Target, User};
-use serde_json::Value;
 
 use crate::Rule;
+use crate::binding::{Binding, RoleRef, Subject};
+use crate::policy_part::{PartGrants, PolicyPart};
 
 /// Roles and bindings in a form for fast evaluation. Pure: no I/O, no clock.
 ///
@@ -20,135 +21,6 @@ pub struct Policy {
     cluster_bindings: BTreeMap<String, Arc<Binding>>,
     /// Role bindings, by namespace and name.
     bindings: BTreeMap<(String, String), Arc<Binding>>,
-}
-
-/// What a role or a binding adds to a policy.
-#[derive(Clone, Debug)]
-pub(crate) struct PolicyPart {
-    namespace: String,
-    name: String,
-    grants: PartGrants,
-}
-
-#[derive(Clone, Debug)]
-enum PartGrants {
-    Rules(Arc<[Rule]>),
-    Binding(Arc<Binding>),
-}
-
-impl PolicyPart {
-    /// What an object of one of the four kinds adds.
-    pub(crate) fn of(object: &Object) -> Self {
-        let grants = match object.kind() {
-            "ClusterRole" | "Role" => PartGrants::Rules(rules_in(object).into()),
-            _ => PartGrants::Binding(binding_of(object).into()),
-        };
-        Self { namespace: object.namespace().to_owned(), name: object.name().to_owned(), grants }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Binding {
-    role: RoleRef,
-    subjects: Vec<Subject>,
-}
-
-/// The role that a binding binds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RoleRef {
-    /// A cluster role, by name.
-    ClusterRole(String),
-    /// A role of the binding's namespace, by name.
-    Role(String),
-    /// A role of an unknown kind: it grants nothing.
-    Unknown {
-        /// The kind.
-        kind: String,
-        /// The name.
-        name: String,
-    },
-}
-
-impl RoleRef {
-    /// The role that a binding refers to.
-    pub fn of(binding: &Object) -> Self {
-        let name = binding.text("roleRef.name").to_owned();
-        match binding.text("roleRef.kind") {
-            "ClusterRole" => Self::ClusterRole(name),
-            "Role" => Self::Role(name),
-            other => Self::Unknown { kind: other.to_owned(), name },
-        }
-    }
-
-    fn missing(&self) -> String {
-        match self {
-            Self::ClusterRole(name) => format!("clusterrole.rbac.authorization.k8s.io \"{name}\" not found"),
-            Self::Role(name) => format!("role.rbac.authorization.k8s.io \"{name}\" not found"),
-            Self::Unknown { kind, .. } => format!("unsupported role reference kind: \"{kind}\""),
-        }
-    }
-}
-
-impl std::fmt::Display for RoleRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::ClusterRole(name) => write!(f, "ClusterRole \"{name}\""),
-            Self::Role(name) => write!(f, "Role \"{name}\""),
-            Self::Unknown { kind, name } => write!(f, "{kind} \"{name}\""),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Subject {
-    User(String),
-    Group(String),
-    ServiceAccount { namespace: String, name: String },
-}
-
-impl Subject {
-    fn from_json(subject: &Value) -> Option<Self> {
-        let text = |name: &str| subject.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
-        Some(match text("kind").as_str() {
-            "User" => Self::User(text("name")),
-            "Group" => Self::Group(text("name")),
-            "ServiceAccount" => Self::ServiceAccount { namespace: text("namespace"), name: text("name") },
-            _ => return None,
-        })
-    }
-
-    fn is(&self, user: &User, binding_namespace: &str) -> bool {
-        match self {
-            Self::User(name) => *name == user.name,
-            Self::Group(name) => user.is_in(name),
-            Self::ServiceAccount { namespace, name } => {
-                let namespace = if namespace.is_empty() { binding_namespace } else { namespace };
-                !namespace.is_empty() && is_service_account(&user.name, namespace, name)
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for Subject {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::User(name) => write!(f, "User \"{name}\""),
-            Self::Group(name) => write!(f, "Group \"{name}\""),
-            Self::ServiceAccount { namespace, name } => write!(f, "ServiceAccount \"{name}/{namespace}\""),
-        }
-    }
-}
-
-/// Whether a user is this service account. Compares with [`service_account_name`] without allocation, because each
-/// request calls this many times.
-fn is_service_account(user: &str, namespace: &str, name: &str) -> bool {
-    let own = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.strip_prefix(namespace));
-    own.and_then(|rest| rest.strip_prefix(':')) == Some(name)
-}
-
-/// The user name of a service account.
-pub fn service_account_name(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
 }
 
 impl Policy {
@@ -271,28 +143,12 @@ impl Grant<'_> {
     }
 }
 
-impl Binding {
-    fn subject_of(&self, user: &User, namespace: &str) -> Option<&Subject> {
-        self.subjects.iter().find(|subject| subject.is(user, namespace))
-    }
-}
-
-/// The rules of a role.
-pub(crate) fn rules_in(role: &Object) -> Vec<Rule> {
-    role.field("rules").and_then(Value::as_array).into_iter().flatten().map(Rule::from_json).collect()
-}
-
-fn binding_of(binding: &Object) -> Binding {
-    let subjects = binding.field("subjects").and_then(Value::as_array);
-    let subjects = subjects.into_iter().flatten().filter_map(Subject::from_json).collect();
-    Binding { role: RoleRef::of(binding), subjects }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service_account_name;
     use coracle_meta::{GroupVersionResource, ResourcePath};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn policy(objects: &[Value]) -> Policy {
         let mut policy = Policy::default();

@@ -5,7 +5,7 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_registry::{Attributes, Authorizer, Decision, Derived, Lists, PerObject, Registry, Rules, User};
 
 use crate::Policy;
-use crate::policy::PolicyPart;
+use crate::policy_part::PolicyPart;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -50,7 +50,7 @@ fn make(lists: &Lists, before: &KnownPolicy) -> KnownPolicy {
     let mut policy = Policy::clone(&before.policy);
     let parts = std::array::from_fn(|index| {
         let ((plural, kind), known) = (PARTS[index], &before.parts[index]);
-        let Some(parts) = known.changed(lists, &resource(plural), PolicyPart::of) else { return known.clone() };
+        let Some(parts) = known.changed(lists, &resource(plural), PolicyPart::read) else { return known.clone() };
         policy.replace(kind, parts.iter());
         parts
     });

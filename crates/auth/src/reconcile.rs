@@ -3,7 +3,7 @@
 use coracle_meta::Object;
 use serde_json::Value;
 
-use crate::policy::rules_in;
+use crate::rule::rules_in;
 
 /// The value `false` of this annotation disables the reconciliation of an object. In Kubernetes:
 /// `AutoUpdateAnnotationKey`.

@@ -1,4 +1,4 @@
-use coracle_meta::{GroupVersionResource, ResourcePath};
+use coracle_meta::{GroupVersionResource, Object, ResourcePath};
 use coracle_registry::{PathRule, ResourceRule, Target};
 use serde_json::{Map, Value};
 
@@ -137,6 +137,11 @@ impl Rule {
             .then(|| PathRule { verbs: self.verbs.clone(), paths: self.non_resource_urls.clone() });
         (resources, paths)
     }
+}
+
+/// The rules of a role.
+pub(crate) fn rules_in(role: &Object) -> Vec<Rule> {
+    role.field("rules").and_then(Value::as_array).into_iter().flatten().map(Rule::from_json).collect()
 }
 
 fn contains_or_star(list: &[String], word: &str) -> bool {

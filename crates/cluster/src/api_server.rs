@@ -101,7 +101,9 @@ impl ApiServer {
         let ambient = ambient.split("apiserver");
         // Before the revision counts: a kept store has tokens that this key signed.
         let issuer = issuer(options, &ambient)?;
-        let ambient = after_revision(ambient, kept.revision(&*store).await?);
+        let revision = kept.revision(&*store).await?;
+        let is_empty = kept.revision.is_none() && revision <= EMPTY;
+        let ambient = after_revision(ambient, revision);
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
         let limits = limits(options, &issuer);
@@ -122,7 +124,7 @@ impl ApiServer {
             .authorizer(Arc::new(authorizer))
             .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
         let registry = registry(builder, options, &config, &authenticator, &issuer)?;
-        let default_objects = bootstrap::write(&registry, options, &config, kept.objects).await?;
+        let default_objects = bootstrap::write(&registry, options, &config, kept.objects, is_empty).await?;
         let controllers = load(&registry, options).await?;
 
         let shutdown = Shutdown::default();

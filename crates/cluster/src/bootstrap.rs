@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
+use coracle_admission::Configurations;
 use coracle_auth::{Reconciled, reconciled};
 use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Verb};
+use coracle_release::Release;
 use coracle_resources::{API_SERVER_MANAGER, Config, create, create_if_missing};
 use coracle_store::Revision;
 use serde_json::{Value, json};
 
+use crate::prepared_objects::{PreparedStep, PreparedWrites, prepared_steps};
 use crate::{ApiServerOptions, Error, RuntimeConfig};
 
 /// The system namespaces. In Kubernetes: the controller `systemnamespaces`.
@@ -15,27 +18,12 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 /// The port of an API server without an external address.
 const DEFAULT_PORT: u16 = 6443;
 
-/// The default objects of an API server.
-#[derive(Debug)]
-pub(crate) struct DefaultObjects {
-    origin: Origin,
-    namespaces: Vec<Object>,
-    roles: Vec<Object>,
-    others: Vec<Object>,
-}
-
-/// The options from which the default objects follow.
+/// The default objects of an API server: the options from which they follow.
 #[derive(Debug, PartialEq, Eq)]
-struct Origin {
+pub(crate) struct DefaultObjects {
     served: RuntimeConfig,
     kinds: Config,
     port: u16,
-}
-
-impl Origin {
-    fn of(options: &ApiServerOptions, kinds: &Config) -> Self {
-        Self { served: options.runtime_config.clone(), kinds: kinds.clone(), port: port(options) }
-    }
 }
 
 /// The default objects that a cluster has written to its store.
@@ -49,49 +37,107 @@ pub(crate) struct Bootstrapped {
 }
 
 impl DefaultObjects {
-    fn of(registry: &Registry, origin: Origin) -> Self {
-        // `--runtime-config` may have disabled the kind.
-        let is_served = |object: &Object| {
-            let kind = object.group_version_kind().unwrap_or_default();
-            registry.kinds().kind(&kind).is_some()
-        };
-        let has_pod_certificates = registry.release().enabled("PodCertificateRequest");
+    fn of(options: &ApiServerOptions, kinds: &Config) -> Self {
+        Self { served: options.runtime_config.clone(), kinds: kinds.clone(), port: port(options) }
+    }
+
+    /// Those that are neither namespaces nor default roles.
+    fn others(&self, release: &Release) -> Vec<Object> {
+        let has_pod_certificates = release.enabled("PodCertificateRequest");
         let mut others = simulated_nodes(has_pod_certificates).to_vec();
         if has_pod_certificates {
             others.extend(pod_certificate_signer());
         }
-        others.extend(coracle_resources::bootstrap(&origin.kinds));
-        others.push(coracle_resources::kubernetes_service(&origin.kinds, origin.port));
-        others.retain(is_served);
-        let policy = coracle_auth::bootstrap_policy(registry.release());
-        let roles = policy.iter().filter(|role| is_served(role)).cloned().collect();
-        Self { origin, namespaces: NAMESPACES.map(namespace).to_vec(), roles, others }
+        others.extend(coracle_resources::bootstrap(&self.kinds));
+        others.push(self.kubernetes_service());
+        others
+    }
+
+    fn kubernetes_service(&self) -> Object {
+        coracle_resources::kubernetes_service(&self.kinds, self.port)
+    }
+
+    /// The object that depends on the options, by its plural.
+    fn by_options(&self, plural: &str) -> Option<Object> {
+        match plural {
+            "servicecidrs" => Some(coracle_resources::service_cidr(&self.kinds)),
+            "services" => Some(self.kubernetes_service()),
+            _ => None,
+        }
+    }
+
+    /// Creates missing ones, and reconciles the default roles and bindings.
+    async fn write_missing(&self, registry: &Registry) -> Result<(), Status> {
+        // `--runtime-config` may have disabled the kind.
+        let is_served = |object: &&Object| {
+            let kind = object.group_version_kind().unwrap_or_default();
+            registry.kinds().kind(&kind).is_some()
+        };
+        for namespace in NAMESPACES {
+            unless_unreadable(create_if_missing(registry, self::namespace(namespace)).await)?;
+        }
+        for role in coracle_auth::bootstrap_policy(registry.release()).iter().filter(is_served) {
+            unless_unreadable(reconcile(registry, role).await)?;
+        }
+        for object in self.others(registry.release()).iter().filter(is_served) {
+            unless_unreadable(create_if_missing(registry, object.clone()).await)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all of them to an empty store in the form in which their creates would store them; false if another
+    /// server has written one of them, or if the store has refused one. Then some may be missing.
+    async fn write_prepared(&self, registry: &Registry) -> bool {
+        let mut prepared = PreparedWrites::new(registry);
+        let steps = prepared_steps(registry.release());
+        if steps.is_empty() {
+            return false;
+        }
+        for step in steps {
+            let is_written = match step {
+                PreparedStep::Create(object) => prepared.create(&object).await,
+                PreparedStep::Replace(object) => prepared.replace(&object).await,
+                PreparedStep::ByOptions(plural) => match self.by_options(plural) {
+                    Some(object) => create_if_missing(registry, object).await.is_ok(),
+                    None => false,
+                },
+            };
+            if !is_written {
+                return false;
+            }
+        }
+        true
     }
 }
 
-/// Creates missing default objects, and reconciles the default roles and bindings, unless the store was kept by a
-/// cluster that wrote the same objects: it continues, and is not asked for each of them.
+/// Writes what is missing of the default objects, unless the store was kept by a cluster that wrote the same objects: it
+/// continues, and is not asked for each of them.
 pub(crate) async fn write(
     registry: &Registry,
     options: &ApiServerOptions,
     kinds: &Config,
     kept: Option<&Arc<DefaultObjects>>,
+    is_empty: bool,
 ) -> Result<Arc<DefaultObjects>, Error> {
-    let origin = Origin::of(options, kinds);
-    if let Some(kept) = kept.filter(|kept| kept.origin == origin) {
+    let objects = DefaultObjects::of(options, kinds);
+    if let Some(kept) = kept.filter(|kept| ***kept == objects) {
         return Ok(Arc::clone(kept));
     }
-    let objects = Arc::new(DefaultObjects::of(registry, origin));
-    for namespace in &objects.namespaces {
-        unless_unreadable(create_if_missing(registry, namespace.clone()).await)?;
+    let is_written = is_empty && are_prepared(options) && objects.write_prepared(registry).await;
+    if !is_written {
+        objects.write_missing(registry).await?;
     }
-    for role in &objects.roles {
-        unless_unreadable(reconcile(registry, role).await)?;
-    }
-    for object in &objects.others {
-        unless_unreadable(create_if_missing(registry, object.clone()).await)?;
-    }
-    Ok(objects)
+    Ok(Arc::new(objects))
+}
+
+/// Whether a create of a default object stores the prepared one: the served kinds, the feature gates and the admission
+/// plug-ins are those of the release.
+fn are_prepared(options: &ApiServerOptions) -> bool {
+    options.runtime_config == RuntimeConfig::default()
+        && options.release.switched().next().is_none()
+        && options.enable_admission_plugins.is_empty()
+        && options.disable_admission_plugins.is_empty()
+        && options.admission_configurations == Configurations::default()
 }
 
 /// Ignores an error because of a stored value that cannot be decoded: the cluster starts without the object.

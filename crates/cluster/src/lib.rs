@@ -35,6 +35,7 @@ mod outgoing;
 mod own_component;
 mod own_informers;
 mod parts;
+mod prepared_objects;
 mod processes;
 mod real_time;
 #[cfg(feature = "serve")]

@@ -62,4 +62,4 @@ pub use scale::{Scale, SelectorForm};
 pub use table::{Column, TableColumn};
 pub use unreadable_values::UnreadableValue;
 pub use user::User;
-pub use write::{Deleted, Plan, Written};
+pub use write::{Deleted, Plan, SystemFields, Written};

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionResource, Object};
+use coracle_meta::GroupVersionResource;
 use coracle_storage::Stored;
 
 use crate::Lists;
@@ -14,12 +14,12 @@ pub struct PerObject<P> {
 
 impl<P> PerObject<P> {
     /// The parts of the objects of a resource now; `None` if the previous value was computed from the same objects.
-    pub fn changed(&self, lists: &Lists, resource: &GroupVersionResource, read: impl Fn(&Object) -> P) -> Option<Self> {
+    pub fn changed(&self, lists: &Lists, resource: &GroupVersionResource, read: impl Fn(&Stored) -> P) -> Option<Self> {
         let known: BTreeMap<i64, &(Stored, Arc<P>)> = self.parts.iter().map(|part| (part.0.revision(), part)).collect();
         let part = |stored: &Stored| {
             // Another server may write several objects at one revision.
             let is_same = |known: &&&(Stored, Arc<P>)| known.0.value() == stored.value();
-            let read = || Arc::new(read(&stored.object()));
+            let read = || Arc::new(read(stored));
             let known = known.get(&stored.revision()).filter(is_same);
             (stored.clone(), known.map_or_else(read, |known| Arc::clone(&known.1)))
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, Derived, Lists, PerObject, Registry, Request, Strategy, Verb, custom};
+use coracle_registry::{DeleteOptions, Derived, Lists, PerObject, Registry, Request, Stored, Strategy, Verb, custom};
 use coracle_release::Release;
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
@@ -130,9 +130,9 @@ struct Fleet {
 
 fn fleet(lists: &Lists, before: &Fleet) -> Fleet {
     let read = Cell::new(before.read);
-    let name = |boat: &Object| {
+    let name = |boat: &Stored| {
         read.set(read.get() + 1);
-        boat.name().to_owned()
+        boat.object().name().to_owned()
     };
     let boats = before.boats.changed(lists, &boats(), name).unwrap_or_else(|| before.boats.clone());
     Fleet { boats, read: read.get() }

@@ -25,3 +25,4 @@ pub use error::{GateError, UnknownRelease};
 pub use gates::Gate;
 pub use release::Release;
 pub use stage::GateStage;
+pub use types_text::TypeText;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::data::{DEFAULT, Data, RELEASES};
 use crate::state::{State, state_of};
-use crate::{Gate, GateError, UnknownRelease, resources_text, types_text};
+use crate::types_text::{self, TypeText};
+use crate::{Gate, GateError, UnknownRelease, resources_text};
 
 /// The gates about which code asks, one per line.
 const EFFECTIVE_GATES: &str = include_str!("../data/effective-gates.txt");
@@ -195,10 +196,22 @@ impl Release {
         self.state.lists.get(name).unwrap_or_else(|| panic!("no release has the list {name:?}"))
     }
 
-    /// The types of all kinds, as the text that `schema::Table` reads: those of the first release, changed by each later
-    /// one up to this.
-    pub fn types(&self) -> String {
+    /// The types of all kinds, package by package: those of the first release, changed by each later one up to this.
+    pub fn type_texts(&self) -> Vec<TypeText> {
         types_text::of(&RELEASES[..=self.at]).unwrap_or_else(|line| unreadable(line))
+    }
+
+    /// The same as one text.
+    pub fn types(&self) -> String {
+        let (mut text, mut package) = (String::new(), "");
+        for ty in self.type_texts() {
+            if ty.package != package {
+                package = ty.package;
+                text.extend(["package ", package, "\n"]);
+            }
+            text.extend(["type ", ty.text]);
+        }
+        text
     }
 
     /// The resources in the order of discovery, as the text that `schema::Table` reads: those of the first release,

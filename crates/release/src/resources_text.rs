@@ -28,7 +28,7 @@ impl Row {
 /// The first line that is wrong.
 pub(crate) fn of(releases: &[Data]) -> Result<String, &'static str> {
     let mut rows: Vec<Row> = Vec::new();
-    for data in releases {
+    for (place, data) in releases.iter().enumerate() {
         let (mut current, mut before) = (None, None);
         for line in data.resources.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if let Some(version) = line.strip_prefix("[before ").and_then(|rest| rest.strip_suffix(']')) {
@@ -41,7 +41,8 @@ pub(crate) fn of(releases: &[Data]) -> Result<String, &'static str> {
                 rows[at].lines.push(line);
             } else {
                 let row = Row { name: name_of(line).ok_or(line)?, lines: vec![line] };
-                current = Some(put(&mut rows, row, before));
+                // The first release only adds, in its order.
+                current = Some(if place == 0 { push(&mut rows, row) } else { put(&mut rows, row, before) });
             }
         }
     }
@@ -56,6 +57,11 @@ pub(crate) fn of(releases: &[Data]) -> Result<String, &'static str> {
 fn name_of(line: &'static str) -> Option<&'static str> {
     let (version, rest) = line.split_once(' ')?;
     Some(&line[..version.len() + 1 + rest.split(' ').next()?.len()])
+}
+
+fn push(rows: &mut Vec<Row>, row: Row) -> usize {
+    rows.push(row);
+    rows.len() - 1
 }
 
 /// Replaces or adds a resource, and returns its place.

@@ -1,20 +1,28 @@
-//! The text of types, changed release by release. A type is changed as a whole.
+//! The types of a release: those of the first one, changed release by release. A type is changed as a whole.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use crate::data::Data;
 
+/// The text of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeText {
+    /// Its package: `io.k8s.api.core.v1`.
+    pub package: &'static str,
+    /// Its header, behind `type `, and a line for each field.
+    pub text: &'static str,
+}
+
 /// The types of a package.
-#[derive(Default)]
 struct Package {
-    /// The lines of each type, its header first; empty if the type was removed.
-    types: Vec<Vec<&'static str>>,
+    name: &'static str,
+    /// The text of each type; `None` if the type was removed.
+    types: Vec<Option<&'static str>>,
     /// The places of the types by name.
     places: BTreeMap<&'static str, usize>,
 }
 
-/// The text of the last of these releases.
+/// The types of the last of these releases.
 ///
 /// ```text
 /// package io.k8s.api.core.v1
@@ -24,44 +32,60 @@ struct Package {
 /// ```
 /// # Errors
 /// The first line that is wrong.
-pub(crate) fn of(releases: &[Data]) -> Result<String, &'static str> {
-    let mut packages: Vec<(&'static str, Package)> = Vec::new();
+pub(crate) fn of(releases: &[Data]) -> Result<Vec<TypeText>, &'static str> {
+    let mut packages: Vec<Package> = Vec::new();
     for data in releases {
-        let (mut at, mut current) = (0, None);
-        for line in data.types.lines() {
+        let mut at = None;
+        for block in blocks(data.types) {
+            let line = block.lines().next().unwrap_or(block);
             if let Some(name) = line.strip_prefix("package ") {
-                at = packages.iter().position(|(own, _)| *own == name).unwrap_or_else(|| {
-                    packages.push((name, Package::default()));
+                at = Some(packages.iter().position(|package| package.name == name).unwrap_or_else(|| {
+                    packages.push(Package { name, types: Vec::new(), places: BTreeMap::new() });
                     packages.len() - 1
-                });
-                current = None;
+                }));
                 continue;
             }
-            let (_, package) = packages.get_mut(at).ok_or(line)?;
+            let package = at.and_then(|at: usize| packages.get_mut(at)).ok_or(line)?;
             if let Some(name) = line.strip_prefix("-type ") {
                 let place = package.places.remove(name).ok_or(line)?;
-                package.types[place].clear();
-                current = None;
+                package.types[place] = None;
             } else if let Some(header) = line.strip_prefix("type ") {
-                let name = header.split(' ').next().unwrap_or(header);
-                let place = *package.places.entry(name).or_insert_with(|| {
-                    package.types.push(Vec::new());
-                    package.types.len() - 1
-                });
-                package.types[place] = vec![line];
-                current = Some(place);
+                package.put(header.split(' ').next().unwrap_or(header), &block["type ".len()..]);
             } else {
-                package.types[current.ok_or(line)?].push(line);
+                return Err(line);
             }
         }
     }
-    let mut text = String::new();
-    for (name, package) in &packages {
-        let _ = writeln!(text, "package {name}");
-        for line in package.types.iter().flatten() {
-            text.push_str(line);
-            text.push('\n');
-        }
+    let types = packages
+        .iter()
+        .flat_map(|Package { name, types, .. }| types.iter().flatten().map(|text| TypeText { package: name, text }));
+    Ok(types.collect())
+}
+
+impl Package {
+    fn put(&mut self, name: &'static str, text: &'static str) {
+        let place = *self.places.entry(name).or_insert_with(|| {
+            self.types.push(None);
+            self.types.len() - 1
+        });
+        self.types[place] = Some(text);
     }
-    Ok(text)
+}
+
+/// The parts of a text: each is a line, with the indented lines below it.
+fn blocks(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = 0;
+        while let Some(length) = rest[end..].find('\n') {
+            end += length + 1;
+            if !rest[end..].starts_with(' ') {
+                let (block, after) = rest.split_at(end);
+                rest = after;
+                return Some(block);
+            }
+        }
+        let block = std::mem::take(&mut rest);
+        (!block.is_empty()).then_some(block)
+    })
 }

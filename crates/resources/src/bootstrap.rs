@@ -33,7 +33,8 @@ fn priority(name: &str, value: i64, description: &str) -> Object {
     object("scheduling.k8s.io", "PriorityClass", name, fields)
 }
 
-fn service_cidr(config: &Config) -> Object {
+/// The ServiceCIDR of the configured ranges.
+pub fn service_cidr(config: &Config) -> Object {
     let cidrs: Vec<String> = config.service_cluster_ip_ranges.iter().map(ToString::to_string).collect();
     object("networking.k8s.io", "ServiceCIDR", "kubernetes", json!({"spec": {"cidrs": cidrs}}))
 }

@@ -74,13 +74,18 @@ fn rule_of(ty: TypeRef<'_>) -> Option<Rule> {
     *rules.get(ty.id()?.index())?
 }
 
-/// The rule of each type of a table.
+/// The rule of each type of a table, up to the last type that has one.
 fn rules_of(table: &Table) -> Vec<Option<Rule>> {
-    let rule = |name: &str| {
-        let name = name.strip_prefix("io.k8s.api.")?;
-        BY_TYPE.binary_search_by(|(own, _)| own.cmp(&name)).ok().map(|at| BY_TYPE[at].1)
-    };
-    table.types().map(|ty| rule(&ty.name)).collect()
+    let mut rules = Vec::new();
+    for (name, rule) in BY_TYPE {
+        // Not each release has each type.
+        if let Some(id) = table.id(&format!("io.k8s.api.{name}")) {
+            let length = rules.len().max(id.index() + 1);
+            rules.resize(length, None);
+            rules[id.index()] = Some(*rule);
+        }
+    }
+    rules
 }
 
 /// The rules, sorted by the name of the type.

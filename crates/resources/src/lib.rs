@@ -57,7 +57,7 @@ mod volume_claim_spec;
 
 pub use aggregation::LocalApiServices;
 pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
-pub use bootstrap::{bootstrap, kubernetes_service};
+pub use bootstrap::{bootstrap, kubernetes_service, service_cidr};
 pub use config::Config;
 pub use create_if_missing::{API_SERVER_MANAGER, create, create_if_missing};
 pub use kinds::kinds;

@@ -39,7 +39,8 @@ pub(crate) struct Cache {
     state: Mutex<CacheState>,
     /// Notified when the state has changed, or could not be changed.
     pub(crate) moved: Notify,
-    /// Notified when a reader waits for changes that are not applied yet, or many are pending.
+    /// Notified when a reader waits for changes that are not applied yet, when the last one has left, or when many are
+    /// pending.
     pub(crate) asked: Notify,
 }
 
@@ -71,10 +72,10 @@ pub(crate) struct CacheState {
 }
 
 impl CacheState {
-    /// Whether changes may stay pending: no reader or watch needs them, and the position shows whether the state is
-    /// outdated.
+    /// Whether changes may stay pending: no reader or watch needs them, they are few, and the position shows whether the
+    /// state is outdated.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.waiting == 0 && self.interests.is_empty() && self.position.is_some()
+        self.waiting == 0 && self.interests.is_empty() && self.announced.len() < MANY && self.position.is_some()
     }
 
     /// Moves to the store's newest revision, if the store reports without a round trip that nothing has changed.
@@ -251,7 +252,14 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.cache.state().waiting -= 1;
+        let is_last = {
+            let mut state = self.cache.state();
+            state.waiting -= 1;
+            state.waiting == 0
+        };
+        if is_last {
+            self.cache.asked.notify_one();
+        }
     }
 }
 

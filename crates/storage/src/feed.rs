@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_store::{Error, Event, EventKind, KeyRange, RangeRequest, WatchBatch, WatchRequest, Watcher};
+use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
@@ -73,12 +74,19 @@ impl Feed {
     /// it.
     async fn follow(&self, mut cursor: Box<dyn Watcher>) -> Error {
         let error = loop {
-            if self.cache.state().is_quiet() {
+            // A notification may be for a reader that has found what it needs in the meantime.
+            while self.cache.state().is_quiet() {
                 self.cache.asked.notified().await;
             }
-            let next = match select(cursor.next(), pin!(self.cache.asked.notified())).await {
-                Either::Left((batch, _)) => Some(batch),
-                Either::Right(_) => None,
+            // The notification comes first, so that changes stay pending if the last reader has left.
+            let next = match select(pin!(self.cache.asked.notified()), cursor.next()).await {
+                Either::Left(_) => None,
+                Either::Right((batch, _)) => Some(batch),
+            };
+            let next = match next {
+                None if self.cache.state().is_quiet() => continue,
+                None => cursor.next().now_or_never(),
+                next => next,
             };
             let batch = match next {
                 Some(batch) => batch,
@@ -193,5 +201,78 @@ impl Feed {
     fn short_key(&self, key: &[u8]) -> Option<Arc<str>> {
         let text = std::str::from_utf8(key).ok()?;
         Some(text.strip_prefix(&self.cache.resource.prefix())?.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_ambient::Ambient;
+    use coracle_journal::Recorder;
+    use coracle_meta::{GroupResource, Object};
+    use coracle_store::{Engine, Options};
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Attempt, Draft, Freshness, Resource, Storage, Write, render};
+
+    fn thing(number: usize) -> Arc<Object> {
+        let metadata =
+            json!({"name": format!("t{number}"), "namespace": "ns", "labels": {"number": number.to_string()}});
+        Arc::new(Object::from_value(json!({"apiVersion": "v1", "kind": "Thing", "metadata": metadata})).unwrap())
+    }
+
+    async fn put(storage: &Storage, resource: &Arc<Resource>, number: usize, draft: &Draft) {
+        let write = Write::Put { draft, ttl_seconds: None };
+        let written = storage.write(resource, &thing(number).key(), None, write, None).await.unwrap();
+        assert!(matches!(written, Attempt::Done(stored) if stored.value() == draft.value()));
+    }
+
+    fn storage() -> (Storage, Arc<Resource>) {
+        let storage = Storage::new(Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()))));
+        tokio::spawn(storage.run());
+        (storage, Arc::new(Resource::new(GroupResource::new("", "things"), "things", true)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn changes_stay_pending_from_the_first_write_on_until_a_reader_needs_them() {
+        let (storage, resource) = storage();
+        let cache = storage.cache(&resource);
+        cache.ready().await.unwrap();
+        let empty = cache.state().revision;
+        for number in 0..10 {
+            put(&storage, &resource, number, &Draft::new(thing(number))).await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(cache.state().revision, empty, "no reader needs the changes");
+        let read = storage.get(&resource, &thing(7).key(), Freshness::Any).await.unwrap().unwrap();
+        assert_eq!(read.object().name(), "t7");
+        assert_eq!(cache.state().objects.len(), 10, "a reader does");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_changes_are_applied_without_a_reader() {
+        let (storage, resource) = storage();
+        let cache = storage.cache(&resource);
+        for number in 0..70 {
+            put(&storage, &resource, number, &Draft::new(thing(number))).await;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(cache.state().objects.len() >= 64);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_was_laid_out_is_stored_and_read_as_one_that_was_parsed() {
+        let (storage, resource) = storage();
+        put(&storage, &resource, 0, &Draft::new(thing(0))).await;
+        put(&storage, &resource, 1, &Draft::laid_out(render(&thing(1))).unwrap()).await;
+        let cache = storage.cache(&resource);
+        assert_eq!(cache.state().announced.len(), 1, "the other is not parsed by its write");
+        for (number, revision) in [(0, 2), (1, 3)] {
+            let read = storage.get(&resource, &thing(number).key(), Freshness::Any).await.unwrap().unwrap();
+            let mut expected = Object::clone(&thing(number));
+            expected.set_resource_version(revision.to_string());
+            assert_eq!(*read.object(), expected);
+        }
+        assert!(Draft::laid_out("[]".into()).is_err());
     }
 }

@@ -12,7 +12,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::cache::Cache;
+use crate::cache::{Announcement, Cache};
 use crate::decoded_objects::{DecodedObjects, DecodedResource};
 use crate::feed;
 use crate::leases::Leases;
@@ -289,11 +289,11 @@ impl Storage {
                     ignore_value: false,
                     ignore_lease: false,
                 };
-                let announcement = cache.announce(&draft.stored, draft.object());
+                let announcement = draft.parsed().map(|object| cache.announce(&draft.stored, object));
                 match self.commit(resource, txn(put)).await? {
                     TxnOutcome::At(revision) => {
-                        let stored = announcement.settle(&resource.short_key(key), revision);
-                        Ok(Attempt::Done(stored))
+                        let settle = |announced: Announcement<'_>| announced.settle(&resource.short_key(key), revision);
+                        Ok(Attempt::Done(announcement.map_or_else(|| draft.stored.at(revision), settle)))
                     }
                     TxnOutcome::Stale(current) => Ok(Attempt::Stale(current)),
                 }

@@ -15,8 +15,9 @@ use coracle_meta::{ResourcePath, Status};
 use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, Target, User};
 use coracle_release::Release;
 
-use crate::policy::rules_in;
-use crate::{Rule, bootstrap_policy};
+use crate::Rule;
+use crate::bootstrap::default_cluster_role;
+use crate::rule::rules_in;
 use relations::{Related, Relations};
 
 /// The namespace of the Leases of nodes.
@@ -62,9 +63,8 @@ impl NodeAuthorizer {
     /// The rules of the release of a server.
     fn rules_of(&self, release: &Release) -> &[Rule] {
         self.rules.get_or_init(|| {
-            let policy = bootstrap_policy(release);
-            let role = policy.iter().find(|object| object.kind() == "ClusterRole" && object.name() == "system:node");
-            role.map(rules_in).unwrap_or_default().into()
+            let role = default_cluster_role(release, "system:node");
+            role.as_ref().map(rules_in).unwrap_or_default().into()
         })
     }
 

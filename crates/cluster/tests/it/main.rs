@@ -21,6 +21,7 @@ mod nodes;
 mod nothing_left;
 mod own_components;
 mod plugins;
+mod prepared_objects;
 #[cfg(feature = "serve")]
 mod recorded_rights;
 mod remote_commands;

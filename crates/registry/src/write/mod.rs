@@ -20,9 +20,11 @@ mod modify;
 mod ownership;
 mod patch;
 mod plan;
+mod prepared;
 mod projection;
 mod update;
 
 pub use delete::Deleted;
 pub use plan::Plan;
+pub use prepared::SystemFields;
 pub use update::Written;

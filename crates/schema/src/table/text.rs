@@ -39,57 +39,92 @@ impl Table {
     /// Parses types and resources.
     pub fn from_text(types: &str, resources: &str) -> Result<Self, TextError> {
         let mut table = Self::default();
-        let names = type_names(types);
-        let mut package = "";
-        for (at, line) in types.lines().enumerate() {
-            let located = |why| TextError { line: at + 1, why };
-            if let Some(field) = line.strip_prefix(' ') {
-                let mut field = read_field(field, package, &names).map_err(located)?;
-                let last = table.types.last_mut().ok_or_else(|| located("a field before any type".to_owned()))?;
-                match &mut last.body {
-                    TypeBody::Struct(body) => {
-                        field.place = body.fields.len();
-                        body.fields.push(field);
-                    }
-                    TypeBody::Special(_) => return Err(located("a special type has no fields".to_owned())),
-                }
-            } else if let Some(name) = line.strip_prefix("package ") {
-                package = name;
-            } else if let Some(header) = line.strip_prefix("type ") {
-                table.add(read_type(header, package).map_err(located)?);
-            }
+        let located = |line: usize| move |why: String| TextError { line, why };
+        let blocks = blocks(types)?;
+        for (line, block) in &blocks {
+            table.add(read_type(block.header, block.package).map_err(located(*line))?);
         }
-        for ty in &mut table.types {
-            if let TypeBody::Struct(body) = &mut ty.body {
-                body.fields.sort_by(|one, other| one.name.cmp(&other.name));
-            }
+        for (line, block) in &blocks {
+            let read = block.read(&TypeNames(&table.shapes));
+            let ty = read.map_err(|(below, why)| located(line + below)(why))?;
+            table.add(ty);
         }
-        for (at, line) in resources.lines().enumerate() {
-            read_resource_line(line, &mut table).map_err(|why| TextError { line: at + 1, why })?;
-        }
+        table.read_resources(resources)?;
         Ok(table)
+    }
+
+    /// Adds resources.
+    pub(super) fn read_resources(&mut self, resources: &str) -> Result<(), TextError> {
+        for (at, line) in resources.lines().enumerate() {
+            read_resource_line(line, self).map_err(|why| TextError { line: at + 1, why })?;
+        }
+        Ok(())
     }
 }
 
-/// The ids of types by package and by name in the package.
-type TypeNames<'t> = BTreeMap<&'t str, BTreeMap<&'t str, TypeId>>;
-
-/// The ids of the types: their order in the text.
-fn type_names(types: &str) -> TypeNames<'_> {
-    let mut names = TypeNames::new();
-    let (mut package, mut count) = ("", 0);
-    for line in types.lines() {
+/// The types of a text, with the lines of their headers, from 1.
+fn blocks(types: &str) -> Result<Vec<(usize, TypeLines<'_>)>, TextError> {
+    let mut blocks: Vec<(usize, TypeLines<'_>)> = Vec::new();
+    let (mut package, mut rest) = ("", types);
+    for (at, line) in types.lines().enumerate() {
+        let after = rest.split_once('\n').map_or("", |(_, after)| after);
         if let Some(name) = line.strip_prefix("package ") {
             package = name;
         } else if let Some(header) = line.strip_prefix("type ") {
-            let name = header.split(' ').next().unwrap_or(header);
-            names.entry(package).or_default().entry(name).or_insert_with(|| {
-                count += 1;
-                TypeId(count - 1)
-            });
+            blocks.push((at + 1, TypeLines { package, header, fields: after }));
+        } else if line.starts_with(' ') && blocks.is_empty() {
+            return Err(TextError { line: at + 1, why: "a field before any type".to_owned() });
+        }
+        rest = after;
+    }
+    Ok(blocks)
+}
+
+/// The text of a type.
+#[derive(Clone, Copy)]
+pub(super) struct TypeLines<'t> {
+    pub(super) package: &'t str,
+    pub(super) header: &'t str,
+    /// Begins with the lines of its fields.
+    fields: &'t str,
+}
+
+impl<'t> TypeLines<'t> {
+    /// A type from its header, and the lines of its fields below it.
+    pub(super) fn of(package: &'t str, text: &'t str) -> Self {
+        let (header, fields) = text.split_once('\n').unwrap_or((text, ""));
+        Self { package, header, fields }
+    }
+
+    /// # Errors
+    /// What is wrong, and how many lines below the header.
+    pub(super) fn read(&self, names: &TypeNames<'_>) -> Result<Type, (usize, String)> {
+        let mut ty = read_type(self.header, self.package).map_err(|why| (0, why))?;
+        let fields = self.fields.lines().map_while(|line| line.strip_prefix(' '));
+        for (place, line) in fields.enumerate() {
+            let field = read_field(line, self.package, names).map_err(|why| (place + 1, why))?;
+            match &mut ty.body {
+                TypeBody::Struct(body) => body.fields.push(Field { place, ..field }),
+                TypeBody::Special(_) => return Err((place + 1, "a special type has no fields".to_owned())),
+            }
+        }
+        if let TypeBody::Struct(body) = &mut ty.body {
+            body.fields.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        Ok(ty)
+    }
+}
+
+/// The shapes of the types of a table, by name.
+pub(super) struct TypeNames<'t>(pub(super) &'t BTreeMap<String, Shape>);
+
+impl TypeNames<'_> {
+    fn id(&self, package: &str, name: &str) -> Option<TypeId> {
+        match self.0.get(&format!("{package}.{name}"))? {
+            Shape::Named(id) => Some(*id),
+            _ => None,
         }
     }
-    names
 }
 
 fn read_type(header: &str, package: &str) -> Parsed<Type> {
@@ -101,7 +136,7 @@ fn read_type(header: &str, package: &str) -> Parsed<Type> {
         match word.split_once('=').unwrap_or((word, "")) {
             ("atomic", _) => ty.atomic = true,
             ("is", special) => ty.body = TypeBody::Special(read_special(special)?),
-            ("kinds", kinds) => ty.kinds = kinds.split(',').map(read_kind).collect::<Parsed<_>>()?,
+            ("kinds", kinds) => ty.kinds = read_kinds(kinds)?,
             ("required", fields) => ty.required = fields.split(',').map(str::to_owned).collect(),
             ("unions", json) => ty.unions = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
             _ => return Err(format!("unknown attribute of a type: {word}")),
@@ -125,6 +160,11 @@ fn read_special(word: &str) -> Parsed<Special> {
         "schema-or-strings" => Special::SchemaOrStrings,
         _ => return Err(format!("unknown special type {word}")),
     })
+}
+
+/// `v1/Pod,apps/v1/Deployment`
+pub(super) fn read_kinds(text: &str) -> Parsed<Vec<GroupVersionKind>> {
+    text.split(',').map(read_kind).collect()
 }
 
 fn read_kind(text: &str) -> Parsed<GroupVersionKind> {
@@ -215,8 +255,7 @@ fn read_shape(text: &str, package: &str, names: &TypeNames<'_>) -> Parsed<Shape>
                 return Ok(Shape::Map(Box::new(Map { value: read_shape(value, package, names)?, kind: None })));
             }
             let (package, name) = text.rsplit_once('.').unwrap_or((package, text));
-            let id = names.get(package).and_then(|names| names.get(name));
-            Shape::Named(*id.ok_or_else(|| format!("unknown type {text}"))?)
+            Shape::Named(names.id(package, name).ok_or_else(|| format!("unknown type {text}"))?)
         }
     })
 }
