@@ -20,10 +20,10 @@ impl Admission for NodeDeclaredFeatureValidator {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        let Some((new, old)) = bound_pod(review, &["", "resize"]) else { return Ok(()) };
         if !review.registry.release().enabled("NodeDeclaredFeatures") {
             return Ok(());
         }
-        let Some((new, old)) = bound_pod(review, &["", "resize"]) else { return Ok(()) };
         let needed = needed_features(new, old);
         if needed.is_empty() {
             return Ok(());
@@ -45,9 +45,9 @@ impl Admission for NodeDeclaredFeatureValidator {
 pub(crate) fn bound_pod<'r>(review: &'r Review<'_>, subresources: &[&str]) -> Option<(&'r Object, &'r Object)> {
     let is_asked =
         review.is_about_any_part("", "pods") && subresources.contains(&review.request.at.subresource.as_str());
-    let (new, old) = (review.object()?, review.old?);
+    let (new, old) = (review.object().filter(|_| is_asked)?, review.old?);
     let is_changed = new.int("metadata.generation") != old.int("metadata.generation");
-    (is_asked && is_changed && !new.text("spec.nodeName").is_empty()).then_some((new, old))
+    (is_changed && !new.text("spec.nodeName").is_empty()).then_some((new, old))
 }
 
 /// The node of a pod.

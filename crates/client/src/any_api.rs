@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use coracle_handover::Offer;
-use coracle_meta::{AnyObject, GroupVersionResource, ObjectKey, ObjectType, Status};
+use coracle_meta::{
+    AnyObject, GroupVersionResource, ObjectKey, ObjectType, PartialObject, Status, parse_resource_version,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -121,9 +123,12 @@ impl AnyApi {
 
     /// `json` is the object with this key.
     pub(crate) async fn create(&self, key: &ObjectKey, json: Vec<u8>) -> Result<Arc<dyn AnyObject>> {
+        self.send(&self.creation(key, json)?).await
+    }
+
+    fn creation(&self, key: &ObjectKey, json: Vec<u8>) -> Result<Request> {
         let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
-        let target = ResourceUrl { namespace, ..self.all() };
-        self.send(&target.create(json, &key.name, &self.write)?).await
+        ResourceUrl { namespace, ..self.all() }.create(json, &key.name, &self.write)
     }
 
     /// `json` is the new object with this key; it replaces the one at `version`, or any if that is empty.
@@ -139,6 +144,14 @@ impl AnyApi {
 
     pub(crate) async fn patch(&self, key: &ObjectKey, subresource: &str, patch: &Patch) -> Result<Arc<dyn AnyObject>> {
         self.send(&self.one(key, subresource).patch(patch, &self.write, self.projection)?).await
+    }
+
+    pub(crate) async fn create_unread(&self, key: &ObjectKey, json: Vec<u8>) -> Result<()> {
+        self.send_unread(&self.creation(key, json)?).await
+    }
+
+    pub(crate) async fn patch_unread(&self, key: &ObjectKey, subresource: &str, patch: &Patch) -> Result<()> {
+        self.send_unread(&self.one(key, subresource).patch(patch, &self.write, self.projection)?).await
     }
 
     pub(crate) async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<Arc<dyn AnyObject>>> {
@@ -175,6 +188,23 @@ impl AnyApi {
         Ok(object)
     }
 
+    /// Sends a write whose response the caller does not read: in the same process nothing decodes the object.
+    async fn send_unread(&self, request: &Request) -> Result<()> {
+        let mut body = self.client.open(request).await?;
+        let Some(Offer::Object(object)) = body.take_offer() else {
+            let answer = whole(request, body).await?;
+            let read = ObjectType::of::<PartialObject>().without_managed_fields().read(&answer, None);
+            self.note(read.map_err(|source| malformed(request, source))?.as_ref());
+            return Ok(());
+        };
+        if let Some(origin) = self.client.origin()
+            && object.revision() > 0
+        {
+            origin.wrote(&self.resource, object.revision());
+        }
+        Ok(())
+    }
+
     /// Records for the origin that caches must lose this object.
     fn note_end(&self, key: &ObjectKey, status: &Status) {
         let uid = status.details.as_ref().map(|details| details.uid.as_str()).unwrap_or_default();
@@ -187,8 +217,10 @@ impl AnyApi {
 
     /// Records for the origin the revision that caches must reach to show this write.
     fn note(&self, object: &dyn AnyObject) {
-        if let Some(origin) = self.client.origin() {
-            origin.wrote(&self.resource, object.resource_version());
+        if let Some(origin) = self.client.origin()
+            && let Some(revision) = parse_resource_version(object.resource_version())
+        {
+            origin.wrote(&self.resource, revision);
         }
     }
 }

@@ -185,6 +185,22 @@ impl<T: ApiObject> Api<T> {
         self.any.patch(key, "status", patch).await.map(unwrap)
     }
 
+    /// As [`create`](Self::create), for a caller that does not need the object of the response, which then is not
+    /// decoded.
+    pub async fn create_unread(&self, object: &T) -> Result<()> {
+        self.any.create_unread(&object.object_key(), json_of(object)?).await
+    }
+
+    /// As [`patch`](Self::patch), without the object of the response.
+    pub async fn patch_unread(&self, key: &ObjectKey, patch: &Patch) -> Result<()> {
+        self.any.patch_unread(key, "", patch).await
+    }
+
+    /// As [`patch_status`](Self::patch_status), without the object of the response.
+    pub async fn patch_status_unread(&self, key: &ObjectKey, patch: &Patch) -> Result<()> {
+        self.any.patch_unread(key, "status", patch).await
+    }
+
     /// Deletes an object, or starts its deletion.
     pub async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<T>> {
         Ok(match self.any.delete(key, params).await? {
@@ -381,6 +397,44 @@ mod tests {
         pods.create(&object).await.unwrap();
         pods.delete(&ObjectKey::new("default", "a"), &DeleteParams::default()).await.unwrap();
         assert_eq!(origin.revisions().get(pods.resource()), Some(&9));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unread_response_counts_as_a_read_one_from_bytes_and_from_an_offer() {
+        let written =
+            |revision: i64| answer(200, &format!(r#"{{"metadata":{{"name":"a","resourceVersion":"{revision}"}}}}"#));
+        let (client, _) =
+            scripted(vec![written(7), written(8), answer(404, r#"{"status":"Failure","reason":"NotFound"}"#)]);
+        let origin = Origin::new("rs", "default/web", []);
+        let key = ObjectKey::new("default", "a");
+        let remote = pods(&client.on_behalf_of(origin.clone()));
+        let patch = Patch::Merge(serde_json::json!({"metadata": {"uid": "u"}}));
+        remote.patch_unread(&key, &patch).await.unwrap();
+        remote.patch_status_unread(&key, &patch).await.unwrap();
+        assert_eq!((origin.revisions().get(remote.resource()), origin.write_count()), (Some(&8), 2));
+        assert!(remote.create_unread(&Object::default()).await.unwrap_err().is_not_found());
+
+        let service = tower::service_fn(|_: http::Request<Body>| async {
+            let body = coracle_handover::Body::new(Full::new(Bytes::new()));
+            let offer = coracle_handover::Offer::Object(Box::new(Revision(9)));
+            Ok::<_, Infallible>(Response::new(body.offering(offer)))
+        });
+        let local = pods(&Client::new(service, &Ambient::seeded(1)).on_behalf_of(origin.clone()));
+        local.patch_unread(&key, &patch).await.unwrap();
+        assert_eq!(origin.revisions().get(local.resource()), Some(&9));
+    }
+
+    /// The offer of an object that the reader must not decode.
+    struct Revision(i64);
+
+    impl coracle_handover::Handed for Revision {
+        fn revision(&self) -> i64 {
+            self.0
+        }
+
+        fn decode(&self, _: ObjectType) -> std::result::Result<Arc<dyn AnyObject>, serde_json::Error> {
+            panic!("an object that is not read is not decoded")
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{GroupVersionResource, ObjectKey, parse_resource_version};
+use coracle_meta::{GroupVersionResource, ObjectKey};
 use parking_lot::Mutex;
 
 use crate::request::Written;
@@ -84,9 +84,8 @@ impl Origin {
         self.written.lock().count += 1;
     }
 
-    /// Records the version in a write's response.
-    pub(crate) fn wrote(&self, resource: &GroupVersionResource, version: &str) {
-        let Some(revision) = parse_resource_version(version) else { return };
+    /// Records the revision in a write's response.
+    pub(crate) fn wrote(&self, resource: &GroupVersionResource, revision: i64) {
         let mut writes = self.written.lock();
         match writes.revisions.get_mut(resource) {
             Some(all) => all.push(revision),

@@ -262,13 +262,13 @@ impl EventSink<'_> {
 }
 
 async fn create<K: Resource>(events: &Api<K>, event: &K) -> Result<(), Error> {
-    events.create(event).await.map(drop)
+    events.create_unread(event).await
 }
 
 async fn count<K: Resource>(events: &Api<K>, event: &K, patch: &Value) -> Result<(), Error> {
-    match events.patch(&event.key(), &Patch::Strategic(patch.clone())).await {
+    match events.patch_unread(&event.key(), &Patch::Strategic(patch.clone())).await {
         Err(error) if error.is_not_found() => create(events, event).await,
-        patched => patched.map(drop),
+        patched => patched,
     }
 }
 

@@ -19,16 +19,24 @@ use crate::{FieldPath, GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, Ow
 /// assert_eq!((pod.key().to_string().as_str(), pod.text("spec.nodeName")), ("default/web", "node-1"));
 /// assert!(Object::from_value(json!([1, 2])).is_err());
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Object {
     /// Always an object.
     value: Value,
     verbatim: Verbatim,
+    /// See [`Object::is_checked`].
+    is_checked: bool,
 }
 
 impl Default for Object {
     fn default() -> Self {
-        Self { value: Value::Object(Map::new()), verbatim: Verbatim::default() }
+        Self::of_value(Value::Object(Map::new()))
+    }
+}
+
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.value, &self.verbatim) == (&other.value, &other.verbatim)
     }
 }
 
@@ -64,7 +72,23 @@ impl Object {
             }
             Some(_) => return Err(NotAnObject { why: "metadata is not a JSON object" }),
         }
-        Ok(Self { value: Value::Object(tree), verbatim: Verbatim::default() })
+        Ok(Self::of_value(Value::Object(tree)))
+    }
+
+    fn of_value(value: Value) -> Self {
+        Self { value, verbatim: Verbatim::default(), is_checked: false }
+    }
+
+    /// The same object, after a write of this process has checked it.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        Self { is_checked: true, ..self }
+    }
+
+    /// Whether a write of this process has checked the object as it is: its metadata is valid, and it has the form in
+    /// which its kind is stored. A change of anything but the version ends that. Equality ignores it.
+    pub fn is_checked(&self) -> bool {
+        self.is_checked
     }
 
     /// The JSON object.
@@ -73,6 +97,7 @@ impl Object {
     }
 
     fn tree_mut(&mut self) -> &mut Map<String, Value> {
+        self.is_checked = false;
         self.value.as_object_mut().expect("the value is always an object")
     }
 
@@ -223,7 +248,9 @@ impl Object {
 
     /// Sets `metadata.resourceVersion`.
     pub fn set_resource_version(&mut self, version: impl Into<String>) {
+        let is_checked = self.is_checked;
         self.set("metadata.resourceVersion", version.into());
+        self.is_checked = is_checked;
     }
 
     /// `metadata.generation`, or 0.
@@ -319,6 +346,25 @@ mod tests {
         assert_eq!(object.label("app"), Some("web"));
         assert_eq!(object.remove("metadata.labels.app"), Some(json!("web")));
         assert_eq!(object.label("app"), None);
+    }
+
+    #[test]
+    fn any_change_but_that_of_the_version_ends_that_an_object_is_checked() {
+        let object = Object::from_value(json!({"metadata": {"name": "a"}})).unwrap();
+        assert!(!object.is_checked());
+        let checked = object.clone().checked();
+        assert!(checked.is_checked() && checked.clone().is_checked() && checked == object);
+        let after = |change: fn(&mut Object)| {
+            let mut object = checked.clone();
+            change(&mut object);
+            object.is_checked()
+        };
+        assert!(after(|object| object.set_resource_version("7")));
+        assert!(!after(|object| object.set("spec.a", 1)));
+        assert!(!after(|object| drop(object.remove("metadata.name"))));
+        assert!(!after(|object| object.edit(|_| ())));
+        assert!(!after(|object| object.set_kind(&GroupVersionKind::new("", "v1", "Pod"))));
+        assert!(!Object::from_value(checked.into_value()).unwrap().is_checked());
     }
 
     #[test]

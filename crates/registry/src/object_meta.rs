@@ -100,12 +100,38 @@ pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_a
     object.set("metadata.ownerReferences", kept);
 }
 
-/// The errors of the metadata of a new object.
-pub(crate) fn validate(
+/// The errors of the parts of the metadata that are checked by their values alone.
+struct ValueErrors {
+    /// Of labels, annotations and owner references.
+    before_finalizers: Vec<FieldError>,
+    managed_fields: Vec<FieldError>,
+}
+
+impl ValueErrors {
+    /// The errors of an object. What equals the metadata of `before`, if that is checked, has none.
+    fn of(object: &Object, before: Option<&Object>, release: &Release) -> Self {
+        let (mut before_finalizers, mut managed_fields) = (Vec::new(), Vec::new());
+        let before = before.filter(|before| before.is_checked());
+        let is_known = |path: &str| before.is_some_and(|before| before.field(path) == object.field(path));
+        if !is_known("metadata.labels") {
+            validate_labels(object, &mut before_finalizers);
+        }
+        if !is_known("metadata.annotations") {
+            validate_annotations(object, &mut before_finalizers);
+        }
+        if !is_known("metadata.ownerReferences") {
+            before_finalizers.extend(owner_errors(&object.owner_references(), release));
+        }
+        validate_managed_fields(object, &mut managed_fields, release);
+        Self { before_finalizers, managed_fields }
+    }
+}
+
+fn validate(
     object: &Object,
     namespaced: bool,
     check_name: impl Fn(&str) -> Vec<String>,
-    release: &Release,
+    of_values: &ValueErrors,
 ) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let base = object.text("metadata.generateName");
@@ -121,11 +147,11 @@ pub(crate) fn validate(
         let wrong = check_name(object.name()).into_iter();
         errors.extend(wrong.map(|what| FieldError::invalid("metadata.name", object.name(), what)));
     }
-    validate_common(object, namespaced, &mut errors, release);
+    validate_common(object, namespaced, &mut errors, of_values);
     errors
 }
 
-fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldError>, release: &Release) {
+fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldError>, of_values: &ValueErrors) {
     match (namespaced, object.namespace()) {
         (true, "") => errors.push(FieldError::required("metadata.namespace", "")),
         (true, namespace) => {
@@ -136,11 +162,9 @@ fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldErro
         (false, _) => errors.push(FieldError::forbidden("metadata.namespace", "not allowed on this type")),
     }
     errors.extend(negative_generation(object));
-    validate_labels(object, errors);
-    validate_annotations(object, errors);
-    errors.extend(owner_errors(&object.owner_references(), release));
+    errors.extend_from_slice(&of_values.before_finalizers);
     validate_finalizers(object, errors);
-    validate_managed_fields(object, errors, release);
+    errors.extend_from_slice(&of_values.managed_fields);
 }
 
 fn negative_generation(object: &Object) -> Option<FieldError> {
@@ -175,47 +199,47 @@ fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {
 fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>, release: &Release) {
     let entries = object.field("metadata.managedFields").and_then(Value::as_array);
     for (index, entry) in entries.into_iter().flatten().enumerate() {
-        let path = format!("metadata.managedFields[{index}]");
+        let path = |field: &str| format!("metadata.managedFields[{index}].{field}");
         let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or("");
-        errors.extend(wrong_operation(text("operation"), format!("{path}.operation"), release));
+        errors.extend(wrong_operation(text("operation"), || path("operation"), release));
         if !matches!(text("fieldsType"), "" | "FieldsV1") {
             let what = "must be `FieldsV1`";
-            errors.push(FieldError::invalid(format!("{path}.fieldsType"), text("fieldsType"), what));
+            errors.push(FieldError::invalid(path("fieldsType"), text("fieldsType"), what));
         }
-        errors.extend(field_manager_errors(text("manager"), &format!("{path}.manager")));
+        errors.extend(field_manager_errors(text("manager"), || path("manager")));
         if text("subresource").len() > 256 {
-            errors.push(FieldError::too_long(format!("{path}.subresource"), 256));
+            errors.push(FieldError::too_long(path("subresource"), 256));
         }
     }
 }
 
-fn wrong_operation(operation: &str, path: String, release: &Release) -> Option<FieldError> {
+fn wrong_operation(operation: &str, path: impl Fn() -> String, release: &Release) -> Option<FieldError> {
     const KNOWN: [&str; 2] = ["Apply", "Update"];
     match operation {
         known if KNOWN.contains(&known) => None,
         _ if !release.has("MetadataErrorsByField") => {
-            Some(FieldError::invalid(path, operation, "must be `Apply` or `Update`"))
+            Some(FieldError::invalid(path(), operation, "must be `Apply` or `Update`"))
         }
-        "" => Some(FieldError::required(path, "must not be empty")),
-        _ => Some(FieldError::not_supported(path, operation, &KNOWN)),
+        "" => Some(FieldError::required(path(), "must not be empty")),
+        _ => Some(FieldError::not_supported(path(), operation, &KNOWN)),
     }
 }
 
 /// The errors of the name of a field manager. In Kubernetes: `ValidateFieldManager`.
-fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
+fn field_manager_errors(manager: &str, path: impl Fn() -> String) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > 128 {
-        errors.push(FieldError::too_long(path, 128));
+        errors.push(FieldError::too_long(path(), 128));
     }
     for (position, sign) in manager.char_indices().filter(|(_, sign)| sign.is_control()) {
         let what = format!("invalid character U+{:04X} (at position {position})", u32::from(sign));
-        errors.push(FieldError::invalid(path, manager, what));
+        errors.push(FieldError::invalid(path(), manager, what));
     }
     errors
 }
 
 /// The errors of a change of the metadata. In Kubernetes: `ValidateObjectMetaAccessorUpdate`.
-pub(crate) fn validate_change(new: &Object, old: &Object, release: &Release) -> Vec<FieldError> {
+fn validate_change(new: &Object, old: &Object, release: &Release, of_values: &ValueErrors) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if old.is_terminating() {
         let before: BTreeSet<_> = old.finalizers().into_iter().collect();
@@ -247,10 +271,8 @@ pub(crate) fn validate_change(new: &Object, old: &Object, release: &Release) -> 
             errors.push(FieldError::invalid(format!("metadata.{name}"), value, "field is immutable"));
         }
     }
-    validate_labels(new, &mut errors);
-    validate_annotations(new, &mut errors);
-    errors.extend(owner_errors(&new.owner_references(), release));
-    validate_managed_fields(new, &mut errors, release);
+    errors.extend_from_slice(&of_values.before_finalizers);
+    errors.extend_from_slice(&of_values.managed_fields);
     errors
 }
 
@@ -262,8 +284,9 @@ fn absent(name: &str) -> Value {
 /// The errors of the metadata of an update: of the new metadata and of the change. In Kubernetes, kinds validate the
 /// change again, so its errors are reported twice.
 pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool, release: &Release) -> Vec<FieldError> {
-    let mut errors = validate(new, namespaced, names::path_segment, release);
-    let change = validate_change(new, old, release);
+    let of_values = ValueErrors::of(new, Some(old), release);
+    let mut errors = validate(new, namespaced, names::path_segment, &of_values);
+    let change = validate_change(new, old, release, &of_values);
     errors.extend(change.clone());
     errors.extend(change);
     errors
@@ -271,8 +294,9 @@ pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool, rele
 
 /// The errors of the metadata of a new object of a kind.
 pub(crate) fn validate_new(object: &Object, namespaced: bool, spec: &KindSpec) -> Vec<FieldError> {
-    let errors = validate(object, namespaced, spec.name, &spec.release);
-    if errors.is_empty() { validate(object, namespaced, names::path_segment, &spec.release) } else { errors }
+    let of_values = ValueErrors::of(object, None, &spec.release);
+    let errors = validate(object, namespaced, spec.name, &of_values);
+    if errors.is_empty() { validate(object, namespaced, names::path_segment, &of_values) } else { errors }
 }
 
 #[cfg(test)]
@@ -284,13 +308,17 @@ mod tests {
         Object::from_value(json!({ "metadata": metadata })).unwrap()
     }
 
+    fn of_new(object: &Object) -> Vec<FieldError> {
+        validate(object, true, names::dns1123_subdomain, &ValueErrors::of(object, None, &Release::default()))
+    }
+
     fn messages(errors: &[FieldError]) -> Vec<String> {
         errors.iter().map(FieldError::message).collect()
     }
 
     #[test]
     fn an_object_needs_a_name_and_a_namespace_where_it_lives_in_one() {
-        let errors = validate(&object(json!({})), true, names::dns1123_subdomain, &Release::default());
+        let errors = of_new(&object(json!({})));
         assert_eq!(
             messages(&errors),
             ["metadata.name: Required value: name or generateName is required", "metadata.namespace: Required value"]
@@ -312,9 +340,9 @@ mod tests {
     #[test]
     fn a_prefix_may_end_in_a_dash_but_not_in_a_dot() {
         let dash = object(json!({"generateName": "a-", "name": "a-x", "namespace": "n"}));
-        assert!(validate(&dash, true, names::dns1123_subdomain, &Release::default()).is_empty());
+        assert!(of_new(&dash).is_empty());
         let dot = object(json!({"generateName": "a.", "name": "a.x", "namespace": "n"}));
-        assert_eq!(validate(&dot, true, names::dns1123_subdomain, &Release::default()).len(), 1);
+        assert_eq!(of_new(&dot).len(), 1);
     }
 
     #[test]
@@ -335,10 +363,40 @@ mod tests {
         let mut new = old.clone();
         new.set_finalizers(vec!["x/a".to_owned(), "x/c".to_owned()]);
         assert_eq!(
-            messages(&validate_change(&new, &old, &Release::default())),
+            messages(&change_errors(&new, &old)),
             [
                 "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/c\"}"
             ]
         );
+    }
+
+    fn change_errors(new: &Object, old: &Object) -> Vec<FieldError> {
+        let release = Release::default();
+        validate_change(new, old, &release, &ValueErrors::of(new, None, &release))
+    }
+
+    #[test]
+    fn errors_of_values_are_reported_in_their_order_for_the_object_and_twice_for_the_change() {
+        let old = object(json!({"name": "a", "namespace": "n", "resourceVersion": "1"}));
+        let mut new = old.clone();
+        new.set("metadata.labels", json!({"-": "a"}));
+        new.set("metadata.finalizers", json!(["-"]));
+        new.set("metadata.managedFields", json!([{"operation": "Patch"}]));
+        let errors = validate_update(&new, &old, true, &Release::default());
+        let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+        let (labels, managed) = ("metadata.labels", "metadata.managedFields[0].operation");
+        assert_eq!(fields, [labels, "metadata.finalizers", managed, labels, managed, labels, managed]);
+    }
+
+    #[test]
+    fn only_metadata_that_equals_that_of_a_checked_object_is_not_checked_again() {
+        let labels = |name: &str| object(json!({"name": "a", "namespace": "n", "labels": {name: "a"}}));
+        let wrong = |new: &Object, old: &Object| {
+            let errors = ValueErrors::of(new, Some(old), &Release::default());
+            errors.before_finalizers.len()
+        };
+        assert_eq!(wrong(&labels("-"), &labels("-")), 1);
+        assert_eq!(wrong(&labels("-"), &labels("b").checked()), 1);
+        assert_eq!(wrong(&labels("-"), &labels("-").checked()), 0);
     }
 }

@@ -9,6 +9,14 @@ pub(crate) fn is_record(key: &[u8]) -> bool {
     RECORDS.iter().any(|folder| key.starts_with(folder))
 }
 
+/// Whether a value of the store may be a Node, without decoding it.
+pub(crate) fn may_be_node(value: &[u8]) -> bool {
+    // A value of another layout, or with an escape in its kind, may have any kind.
+    let Some(rest) = value.strip_prefix(b"{\"kind\":\"") else { return true };
+    let kind = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
+    kind == b"Node" || kind.contains(&b'\\')
+}
+
 /// Whether a change leaves a Node as it is, except for the times of its heartbeats.
 pub(crate) fn is_heartbeat(before: &Object, after: &Object) -> bool {
     (after.api_version(), after.kind()) == ("v1", "Node") && without_heartbeat(before) == without_heartbeat(after)

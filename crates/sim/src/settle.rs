@@ -9,7 +9,7 @@ use coracle_storage::Stored;
 use coracle_store::{Event, EventKind, KeyValue, Revision, Store};
 use tokio::time::{Instant, timeout_at};
 
-use crate::heartbeat::{is_heartbeat, is_record};
+use crate::heartbeat::{is_heartbeat, is_record, may_be_node};
 use crate::store_changes::{StoreChange, StoreChanges};
 
 /// The clock of tokio advances in steps of a millisecond. In virtual time it advances only when all tasks are idle.
@@ -125,7 +125,15 @@ enum Next {
 struct LastChange {
     revision: Revision,
     at: Instant,
-    what: Option<String>,
+    what: Option<Changed>,
+}
+
+/// What has changed. It is described only for a caller that reads the description.
+#[derive(Debug)]
+enum Changed {
+    /// The changes up to this revision are not known.
+    Unknown(Revision),
+    Object(Box<Event>),
 }
 
 impl LastChange {
@@ -180,7 +188,8 @@ impl Settling {
             Ok(false) => None,
             Err(ended) => Some(Box::new(ended)),
         };
-        Err(NotSettled { after: self.start.elapsed(), last_change: self.last.what, pending: self.pending, ended })
+        let last_change = self.last.what.as_ref().map(Changed::to_string);
+        Err(NotSettled { after: self.start.elapsed(), last_change, pending: self.pending, ended })
     }
 
     /// Decides what to do at the time `now`.
@@ -209,36 +218,42 @@ impl Settling {
     /// Takes changes into account.
     fn follow(&mut self, change: &StoreChange, now: Instant) {
         match change {
-            StoreChange::Missed(revision) => self.note(*revision, now, format!("unknown, up to revision {revision}")),
+            StoreChange::Missed(revision) => self.note(*revision, now, Changed::Unknown(*revision)),
             StoreChange::Batch(batch) => {
-                for event in &batch.events {
-                    if let Some(what) = change_of(event) {
-                        self.note(event.kv.mod_revision, now, what);
-                    }
+                for event in batch.events.iter().filter(|event| counts(event)) {
+                    self.note(event.kv.mod_revision, now, Changed::Object(Box::new(event.clone())));
                 }
             }
         }
     }
 
-    fn note(&mut self, revision: Revision, at: Instant, what: String) {
+    fn note(&mut self, revision: Revision, at: Instant, what: Changed) {
         self.last = LastChange { revision, at, what: Some(what) };
         self.idle_since = None;
     }
 }
 
-/// The description of a change; `None` if it is a heartbeat. A value that cannot be read counts as a change.
-fn change_of(event: &Event) -> Option<String> {
-    if is_record(&event.kv.key) {
-        return None;
+/// Whether a change is not a heartbeat. A value that cannot be read counts as a change.
+fn counts(event: &Event) -> bool {
+    let key = &event.kv.key;
+    let is_heartbeat_of_node = || {
+        let before = event.prev_kv.as_ref().filter(|_| event.kind == EventKind::Put).and_then(object);
+        before.zip(object(&event.kv)).is_some_and(|(before, after)| is_heartbeat(&before, &after))
+    };
+    !is_record(key) && !(may_be_node(&event.kv.value) && is_heartbeat_of_node())
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let event = match self {
+            Self::Unknown(revision) => return write!(f, "unknown, up to revision {revision}"),
+            Self::Object(event) => event,
+        };
+        let after = (event.kind == EventKind::Put).then(|| object(&event.kv)).flatten();
+        let changed = after.or_else(|| event.prev_kv.as_ref().and_then(object));
+        let name = changed.map_or_else(|| String::from_utf8_lossy(&event.kv.key).into_owned(), |object| name(&object));
+        write!(f, "{name} at revision {}", event.kv.mod_revision)
     }
-    let before = event.prev_kv.as_ref().and_then(object);
-    let after = (event.kind == EventKind::Put).then(|| object(&event.kv)).flatten();
-    if before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| is_heartbeat(before, after)) {
-        return None;
-    }
-    let name =
-        after.or(before).map_or_else(|| String::from_utf8_lossy(&event.kv.key).into_owned(), |object| name(&object));
-    Some(format!("{name} at revision {}", event.kv.mod_revision))
 }
 
 fn object(kv: &KeyValue) -> Option<Object> {
@@ -306,14 +321,47 @@ mod tests {
         let batch = |event| StoreChange::Batch(WatchBatch { revision: 9, events: vec![event] });
         let lease = kv("/registry/leases/kube-node-lease/node-1", "unreadable", 4);
         settling.follow(&batch(put(lease)), start + SECOND);
-        assert_eq!((settling.last.at, &settling.last.what), (start, &None));
+        assert_eq!((settling.last.at, described(&settling)), (start, None));
         settling.follow(&batch(put(kv("/registry/secrets/default/a", "unreadable", 5))), start + SECOND * 2);
         assert_eq!(settling.last.at, start + SECOND * 2);
-        assert_eq!(settling.last.what.as_deref(), Some("/registry/secrets/default/a at revision 5"));
+        assert_eq!(described(&settling).as_deref(), Some("/registry/secrets/default/a at revision 5"));
         let deletion = Event { kind: EventKind::Delete, kv: kv("/registry/pods/default/a", "", 6), prev_kv: None };
         settling.follow(&batch(deletion), start + SECOND * 3);
-        assert_eq!(settling.last.what.as_deref(), Some("/registry/pods/default/a at revision 6"));
+        assert_eq!(described(&settling).as_deref(), Some("/registry/pods/default/a at revision 6"));
         settling.follow(&StoreChange::Missed(8), start + SECOND * 4);
         assert_eq!((settling.last.at, settling.last.revision), (start + SECOND * 4, 8));
+        assert_eq!(described(&settling).as_deref(), Some("unknown, up to revision 8"));
+    }
+
+    fn described(settling: &Settling) -> Option<String> {
+        settling.last.what.as_ref().map(Changed::to_string)
+    }
+
+    #[test]
+    fn a_change_of_an_object_is_described_by_the_object_and_a_heartbeat_of_a_node_in_any_layout_does_not_count() {
+        let node = |text: &str, mod_revision| KeyValue {
+            key: "/registry/minions/a".into(),
+            value: text.to_owned().into(),
+            mod_revision,
+            ..KeyValue::default()
+        };
+        let changed =
+            |from: &str, to: &str| Event { kind: EventKind::Put, kv: node(to, 8), prev_kv: Some(node(from, 7)) };
+        let own = |time: &str, ready: &str| {
+            format!(
+                r#"{{"kind":"Node","apiVersion":"v1","metadata":{{"name":"a"}},"status":{{"conditions":[{{"lastHeartbeatTime":"{time}","status":"{ready}"}}]}}}}"#
+            )
+        };
+        let foreign = |time: &str| {
+            format!(
+                r#"{{ "metadata": {{"name":"a"}}, "status":{{"conditions":[{{"lastHeartbeatTime":"{time}"}}]}},
+                "apiVersion" : "v1", "kind" : "N\u006fde" }}"#
+            )
+        };
+        assert!(!counts(&changed(&own("1", "True"), &own("2", "True"))));
+        assert!(!counts(&changed(&foreign("1"), &foreign("2"))));
+        assert!(counts(&changed(&own("1", "True"), &own("2", "False"))));
+        let event = changed(&own("1", "True"), &own("2", "False"));
+        assert_eq!(Changed::Object(Box::new(event)).to_string(), "Node a at revision 8");
     }
 }

@@ -37,8 +37,24 @@ struct Inner {
     /// The length of the object as a protobuf message; 0 while it is unknown.
     message_length: AtomicU32,
     parsed: Mutex<Weak<Object>>,
+    /// Whether the object is checked, see [`Object::is_checked`]. It is again when it is parsed again.
+    is_checked: bool,
     /// The decoded forms for readers in this process.
     decoded: Decoded,
+}
+
+impl Inner {
+    fn new(value: Bytes, layout: Layout, revision: Revision) -> Self {
+        Self {
+            value,
+            layout,
+            revision,
+            message_length: AtomicU32::new(0),
+            parsed: Mutex::default(),
+            is_checked: false,
+            decoded: Decoded::default(),
+        }
+    }
 }
 
 /// The value in the store cannot be decoded as an object.
@@ -56,7 +72,7 @@ impl Stored {
         if layout.has_verbatim {
             drop(json::from_slice::<WithVerbatim>(value).ok()?);
         }
-        Some(Self::new(value.clone(), layout, revision, Weak::new()))
+        Some(Self::new(value.clone(), layout, revision))
     }
 
     /// Takes a value of the store in the layout of [`render`]; any other JSON object is converted to it. For values
@@ -74,7 +90,7 @@ impl Stored {
     /// display: a value in the layout of [`render`] is not checked to be valid JSON.
     pub fn json_of(value: Bytes, revision: Revision) -> Option<Vec<u8>> {
         let stored = match find_layout(&value) {
-            Some(layout) => Self::new(value, layout, revision, Weak::new()),
+            Some(layout) => Self::new(value, layout, revision),
             None => Self::from_value(value, revision).ok()?,
         };
         Some(stored.to_json())
@@ -86,20 +102,13 @@ impl Stored {
         let layout = find_layout(&value).expect("a rendered object has the layout");
         let version = if revision == 0 { String::new() } else { revision.to_string() };
         let parsed = if object.resource_version() == version { Arc::downgrade(object) } else { Weak::new() };
-        Self::new(value, layout, revision, parsed)
+        let parsed = Mutex::new(parsed);
+        let is_checked = object.is_checked();
+        Self { inner: Arc::new(Inner { parsed, is_checked, ..Inner::new(value, layout, revision) }) }
     }
 
-    fn new(value: Bytes, layout: Layout, revision: Revision, parsed: Weak<Object>) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                value,
-                layout,
-                revision,
-                message_length: AtomicU32::new(0),
-                parsed: Mutex::new(parsed),
-                decoded: Decoded::default(),
-            }),
-        }
+    fn new(value: Bytes, layout: Layout, revision: Revision) -> Self {
+        Self { inner: Arc::new(Inner::new(value, layout, revision)) }
     }
 
     /// The revision of the write; for a deleted object, of the deletion. 0 if it was never written.
@@ -115,7 +124,9 @@ impl Stored {
     /// The same content at another revision: the last state of a deleted object.
     #[must_use]
     pub fn at(&self, revision: Revision) -> Self {
-        Self::new(self.inner.value.clone(), self.inner.layout, revision, Weak::new())
+        let Inner { value, layout, is_checked, .. } = &*self.inner;
+        let inner = Inner { is_checked: *is_checked, ..Inner::new(value.clone(), *layout, revision) };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Whether both are the same instance, and not only equal.
@@ -155,7 +166,7 @@ impl Stored {
         if let Some(object) = parsed.upgrade() {
             return object;
         }
-        let Inner { value, layout, .. } = &*self.inner;
+        let Inner { value, layout, is_checked, .. } = &*self.inner;
         let mut tree: Map<String, Value> = json::from_slice(value).expect("the value was found to be readable");
         let verbatim = if layout.has_verbatim { tree.remove(VERBATIM) } else { None };
         let mut object = Object::from_tree(tree).expect("metadata was found to be an object");
@@ -165,7 +176,7 @@ impl Stored {
         if self.inner.revision != 0 {
             object.set_resource_version(self.inner.revision.to_string());
         }
-        let object = Arc::new(object);
+        let object = Arc::new(if *is_checked { object.checked() } else { object });
         *parsed = Arc::downgrade(&object);
         object
     }
@@ -458,6 +469,16 @@ mod tests {
         assert!(Stored::from_value(torn, 42).is_err());
         let of_everybody: Value = serde_json::from_slice(&render(&object)).unwrap();
         assert_eq!(of_everybody["coracle.dev/verbatim"], json!({"/data": r#"{"a": "b"}"#}));
+    }
+
+    #[test]
+    fn an_object_that_a_write_has_checked_is_checked_when_it_is_parsed_again() {
+        let checked = Arc::new(Object::clone(&object()).checked());
+        let stored = Stored::from_object(&checked, 0).at(42);
+        assert!(stored.object().is_checked());
+        assert_eq!(stored.object().resource_version(), "42");
+        assert!(!Stored::from_object(&object(), 0).at(42).object().is_checked());
+        assert!(!Stored::from_value(stored.value().clone(), 42).unwrap().object().is_checked());
     }
 
     #[test]

@@ -26,5 +26,5 @@ pub(crate) fn in_use(desired: &DesiredStateOfWorld, actual: &ActualStateOfWorld)
 /// The error of the API server.
 pub(crate) async fn report(client: &Client, node: &str, volumes: &[String]) -> Result<(), Error> {
     let patch = Patch::Merge(json!({"status": {"volumesInUse": volumes}}));
-    Api::<Node>::of(client).patch_status(&ObjectKey::cluster(node), &patch).await.map(drop)
+    Api::<Node>::of(client).patch_status_unread(&ObjectKey::cluster(node), &patch).await
 }

@@ -69,13 +69,19 @@ pub(crate) struct Offer {
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, offer: Offer) -> Result<Negotiated, Status> {
     let pretty = wants_pretty(headers, query);
     let header = accept_header(headers);
-    if header.is_empty() {
+    // Most clients in the same process accept just this.
+    if header.is_empty() || (header == Format::Json.media_type() && offer.formats.contains(&Format::Json)) {
         return Ok(Negotiated { pretty, ..Negotiated::JSON });
     }
-    if !route_produces(&header, offer) {
+    chosen(&header, offer, pretty)
+}
+
+/// The first clause of a header that can be served.
+fn chosen(header: &str, offer: Offer, pretty: bool) -> Result<Negotiated, Status> {
+    if !route_produces(header, offer) {
         return Err(unroutable(offer));
     }
-    for clause in clauses(&header) {
+    for clause in clauses(header) {
         for &format in offer.formats {
             if let Some(transform) = clause.matches(format).then(|| clause.transform(format, offer)).flatten() {
                 return Ok(Negotiated { format, transform, pretty: pretty || clause.param("pretty") == Some("1") });
@@ -321,6 +327,16 @@ mod tests {
         ] {
             let negotiated = ask(accept, offer).unwrap();
             assert_eq!((negotiated.format, negotiated.transform), (format, transform), "{accept}");
+        }
+    }
+
+    #[test]
+    fn plain_json_is_negotiated_as_by_its_clauses() {
+        for formats in [&Format::ALL[..], &[Format::Yaml, Format::Json], &[Format::Json], &[Format::Yaml]] {
+            for (transforms, lists) in [(true, true), (true, false), (false, true), (false, false)] {
+                let offer = Offer { formats, transforms, lists };
+                assert_eq!(ask("application/json", offer), chosen("application/json", offer, false), "{offer:?}");
+            }
         }
     }
 

@@ -99,8 +99,7 @@ impl NodeAuthorizer {
 
 /// Whether the server has a resource or a subresource.
 fn is_served(registry: &Registry, at: &ResourcePath) -> bool {
-    let kinds = registry.kinds();
-    let kind = kinds.iter().find(|kind| kind.row().resource() == at.resource);
+    let kind = registry.kind(&at.resource);
     kind.is_some_and(|kind| at.subresource.is_empty() || kind.row().subresource(&at.subresource).is_some())
 }
 

@@ -123,7 +123,7 @@ async fn patch_taints(api: &Api<Node>, node: &Node, taints: &[Taint]) -> Result<
     // An empty list would be omitted from the patch; null removes the field.
     let taints = if taints.is_empty() { serde_json::Value::Null } else { json!(taints) };
     let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"taints": taints}});
-    api.patch(&node.key(), &Patch::Strategic(patch)).await.map(drop)
+    api.patch_unread(&node.key(), &Patch::Strategic(patch)).await
 }
 
 fn newly_bound(notification: &Notification<Pod>) -> Vec<ObjectKey> {

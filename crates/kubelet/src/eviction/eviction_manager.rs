@@ -61,7 +61,7 @@ impl EvictionManager<'_> {
         } else {
             eviction.evict_pods(&signals, &reading);
         }
-        if !is_reported(&node, &pressed, now) {
+        if !is_reported(&node, &pressed) {
             let patch = Patch::Strategic(status_patch(&node, &pressed, None, now));
             match pass.api::<Node>().patch_status(&key, &patch).await {
                 // The node reports it when the partition heals.

@@ -25,7 +25,7 @@ pub(crate) async fn send_heartbeat(agent: &Agent, node: &Node, config: &Config, 
     let is_due = agent.heartbeat.lock().reported.elapsed() >= config.status_report;
     let pressed = agent.machine.shortage.pressed();
     let images = new_images(agent, node, config, clock);
-    let is_due = is_due || images.is_some() || !is_reported(node, &pressed, clock.now());
+    let is_due = is_due || images.is_some() || !is_reported(node, &pressed);
     if is_due && report(agent, node, images, clock).await.is_ok() {
         agent.heartbeat.lock().reported = Instant::now();
     }
@@ -46,7 +46,7 @@ fn new_images(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Opt
 async fn report(agent: &Agent, node: &Node, images: Option<Vec<ContainerImage>>, clock: &Clock) -> Result<(), Error> {
     let patch = Patch::Strategic(status_patch(node, &agent.machine.shortage.pressed(), images, clock.now()));
     let key = ObjectKey::cluster(&*agent.name);
-    Api::<Node>::of(&agent.speaker.client).patch_status(&key, &patch).await.map(drop)
+    Api::<Node>::of(&agent.speaker.client).patch_status_unread(&key, &patch).await
 }
 
 /// In Kubernetes: `backoffEnsureLease` and `retryUpdateLease`. The agent reads the Lease only if it does not know it.
@@ -57,7 +57,7 @@ async fn renew(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Re
     if let Some(lease) = known {
         match leases.update(&renewed(agent, lease, config, clock)).await {
             Ok(lease) => {
-                agent.heartbeat.lock().lease = Some(lease);
+                agent.keep(lease);
                 return Ok(());
             }
             Err(error) if error.is_conflict() || error.is_not_found() => {}
@@ -68,8 +68,18 @@ async fn renew(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Re
         Some(lease) => leases.update(&renewed(agent, lease, config, clock)).await?,
         None => leases.create(&renewed(agent, new_lease(&key, node), config, clock)).await?,
     };
-    agent.heartbeat.lock().lease = Some(lease);
+    agent.keep(lease);
     Ok(())
+}
+
+impl Agent {
+    /// Keeps the Lease for the next renewal.
+    ///
+    /// Unlike Kubernetes: without its managed fields. An update without them keeps those of the server.
+    fn keep(&self, mut lease: Lease) {
+        lease.metadata.managed_fields = Vec::new();
+        self.heartbeat.lock().lease = Some(lease);
+    }
 }
 
 fn renewed(agent: &Agent, mut lease: Lease, config: &Config, clock: &Clock) -> Lease {

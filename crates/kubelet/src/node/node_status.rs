@@ -12,7 +12,7 @@ use coracle_meta::{Quantity, format_time, names};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
-use crate::node::pressure::Pressed;
+use crate::node::pressure::{Pressed, PressureCondition};
 
 /// The spec of a simulated node for a Node that a user created.
 pub(crate) fn spec_of(node: &Node) -> NodeSpec {
@@ -119,15 +119,19 @@ fn external_ip(status: &NodeStatus) -> Option<&str> {
     found.map(|address| address.address.as_str())
 }
 
-/// The conditions of the node: pressures, and ready. A condition that does not change keeps its transition time.
-pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
+/// The conditions of the node: pressures, and ready.
+fn said(pressed: &Pressed) -> impl Iterator<Item = PressureCondition> {
     let ready = if pressed.is_shutting_down {
         ("Ready", "False", "KubeletNotReady", "node is shutting down")
     } else {
         ("Ready", "True", "KubeletReady", "kubelet is posting ready status")
     };
-    let said = pressed.said().into_iter().chain([ready]);
-    let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
+    pressed.said().into_iter().chain([ready])
+}
+
+/// The conditions of the node. A condition that does not change keeps its transition time.
+pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
+    let condition = |(type_, status, reason, message): PressureCondition| {
         let same = before.and_then(|node| node.condition(type_)).filter(|condition| condition.status == status);
         NodeCondition {
             type_: type_.to_owned(),
@@ -141,7 +145,7 @@ pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestam
             unknown: None,
         }
     };
-    said.map(condition).collect()
+    said(pressed).map(condition).collect()
 }
 
 /// The images of a Node after a pull: those that it shows and those that the node has pulled, the largest first; none if
@@ -175,26 +179,23 @@ pub(crate) fn status_patch(
     json!({"metadata": {"uid": before.metadata.uid}, "status": status})
 }
 
-/// Whether the API shows the status that the node would report, apart from heartbeat times.
-pub(crate) fn is_reported(node: &Node, pressed: &Pressed, now: Timestamp) -> bool {
-    let said = conditions(Some(node), pressed, now).iter().all(|own| {
-        node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
-    });
-    said && allocatable_changes(node).is_empty()
+/// Whether the API shows the status that the node would report, apart from times.
+pub(crate) fn is_reported(node: &Node, pressed: &Pressed) -> bool {
+    let is_shown = |(type_, status, reason, _): PressureCondition| {
+        node.condition(type_).is_some_and(|shown| shown.status == status && shown.reason == reason)
+    };
+    said(pressed).all(is_shown) && allocatable_changes(node).is_empty()
 }
 
 /// The extended resources in the capacity that the allocatable resources do not match; null for those that were
 /// removed. In Kubernetes: `nodestatus.MachineInfo`.
 fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
     let (capacity, allocatable) = (&node.status.capacity, &node.status.allocatable);
-    let added = capacity.iter().filter(|(name, amount)| allocatable.get(*name) != Some(amount));
-    let added = added.map(|(name, amount)| (name, json!(amount)));
-    let gone = allocatable.keys().filter(|name| !capacity.contains_key(*name)).map(|name| (name, Value::Null));
-    added
-        .chain(gone)
-        .filter(|(name, _)| names::is_extended_resource(name))
-        .map(|(name, change)| (name.clone(), change))
-        .collect()
+    let is_extended = |name: &&String| names::is_extended_resource(name);
+    let added = capacity.iter().filter(|(name, amount)| is_extended(name) && allocatable.get(*name) != Some(amount));
+    let gone = allocatable.keys().filter(|name| is_extended(name) && !capacity.contains_key(*name));
+    let added = added.map(|(name, amount)| (name.clone(), json!(amount)));
+    added.chain(gone.map(|name| (name.clone(), Value::Null))).collect()
 }
 
 /// The ids of a machine are derived from its name, so that they survive a restart.
@@ -227,9 +228,9 @@ mod tests {
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
         let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, "v1", then);
         assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
-        assert!(is_reported(&registered, &Pressed::default(), now));
+        assert!(is_reported(&registered, &Pressed::default()));
         registered.status.conditions[3].status = "Unknown".to_owned();
-        assert!(!is_reported(&registered, &Pressed::default(), now));
+        assert!(!is_reported(&registered, &Pressed::default()));
         let reported = conditions(Some(&registered), &Pressed::default(), now);
         assert_eq!(reported[3].last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
         assert_eq!(reported[0].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
@@ -240,10 +241,10 @@ mod tests {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
         let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, "v1", now);
         node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
-        assert!(is_reported(&node, &Pressed::default(), now), "what is not extended is as whoever wrote it wants it");
+        assert!(is_reported(&node, &Pressed::default()), "what is not extended is as whoever wrote it wants it");
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
         node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
-        assert!(!is_reported(&node, &Pressed::default(), now));
+        assert!(!is_reported(&node, &Pressed::default()));
         let patch = status_patch(&node, &Pressed::default(), None, now);
         assert_eq!(patch["status"]["allocatable"], json!({"example.com/dongle": "4", "example.com/gone": null}));
     }

@@ -28,12 +28,12 @@ pub(crate) async fn report_status(
     status: &PodStatus,
 ) -> Result<bool, ReconcileError> {
     let Some(patch) = status_patch(in_api, status) else { return Ok(true) };
-    match pass.api::<Pod>().patch_status(&in_api.object_key(), &Patch::Strategic(patch)).await {
+    match pass.api::<Pod>().patch_status_unread(&in_api.object_key(), &Patch::Strategic(patch)).await {
         // The pod is gone, or another pod has its name: the cache will show which.
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(false),
         // The node continues while it is partitioned, and reports when the partition heals.
         Err(Error::Transport { .. }) if node.machine.is_cut_off() => Ok(true),
-        written => written.map(|_| true).map_err(Into::into),
+        written => written.map(|()| true).map_err(Into::into),
     }
 }
 

@@ -128,11 +128,16 @@ impl Kind {
         decode::decode_value(value, self.schema())
     }
 
-    /// An object in the form in which it is stored, as Kubernetes prints it.
-    pub(crate) fn normalize(&self, object: Object) -> Planned<Object> {
+    /// An object in the form in which it is stored, as Kubernetes prints it; `before` is the stored one. The object is
+    /// then checked, if the kind is built in: the schemas of other kinds may change.
+    pub(crate) fn normalize(&self, object: Object, before: Option<&Object>) -> Planned<Object> {
         let hub = self.hub().spec();
         match hub.offers.form {
-            MemoryForm::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),
+            MemoryForm::Structs => {
+                let known = before.filter(|before| before.is_checked());
+                let normal = decode::normalize(object, known, &hub.schema).map_err(Status::internal)?;
+                Ok(normal.object.checked())
+            }
             MemoryForm::Maps => self.to_stored(object),
         }
     }

@@ -139,7 +139,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Planned<Object
     }
     (spec.warnings)(&object, None, &spec.release).into_iter().for_each(|warning| request.warnings.add(warning));
     (spec.canonicalize)(&mut object);
-    kind.normalize(object)
+    kind.normalize(object, None)
 }
 
 /// The kind of the body must be that of the URL, or missing.

@@ -1,9 +1,11 @@
 use coracle_meta::{Object, Status, Verbatim};
 use coracle_schema::apply::managed_fields;
 use coracle_schema::decode::from_unstructured;
-use coracle_schema::patch::{JsonPatch, Touched, document_text, go_text, merge_patch, strategic_merge_patch};
+use coracle_schema::patch::{
+    Divided, JsonPatch, Touched, document_text, go_text, merge_patch, put_back, strategic_merge_patch,
+};
 use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
@@ -72,6 +74,24 @@ impl ParsedPatch {
         })
     }
 
+    /// The patch, if it merges its fields into the document.
+    fn merges(&self) -> Option<&Value> {
+        match self {
+            Self::Merge(patch) | Self::Strategic(patch) => Some(patch),
+            Self::Json(_) | Self::Apply { .. } => None,
+        }
+    }
+
+    /// The document to patch, without what the patch cannot change if that needs no decoding: the object is checked, so
+    /// it is as it would be decoded.
+    fn divided(&self, live: &Object, kind: &Kind) -> Divided {
+        let is_known = live.is_checked() && kind.offers().form == MemoryForm::Structs;
+        match self.merges().filter(|_| is_known) {
+            Some(patch) => Divided::of(live.tree(), patch),
+            None => Divided { document: live.to_value(), untouched: Map::new() },
+        }
+    }
+
     /// How the foreign objects of a patched document are encoded: a JSON or merge patch works on the encoding of Go
     /// structs, the others on maps.
     fn foreign(&self, live: &Object) -> Verbatim {
@@ -126,12 +146,16 @@ impl UpdatedObject for Patching<'_> {
                 applied
             }
             change => {
-                let value = change.patched(live.to_value(), kind.schema())?;
+                let Divided { document, untouched } = change.divided(live, kind);
+                let value = change.patched(document, kind.schema())?;
                 let root = (kind.offers().form == MemoryForm::Structs).then(|| kind.schema().root());
                 let quote = || change.quoted(live, kind.schema(), root);
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
-                let mut object =
-                    decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
+                let mut object = decode::patched(kind, patched, objections.clone(), request)?;
+                if let Some(patch) = change.merges().filter(|_| !untouched.is_empty()) {
+                    object.edit(|tree| put_back(tree, untouched, patch));
+                }
+                let mut object = object.with_verbatim(change.foreign(live));
                 kind.strategy().drop_nulls(&mut object);
                 kind.strategy().set_defaults_at(&mut object, request.now);
                 book_write(request, &kind.gvk().api_version(), live, object, &self.versions)?

@@ -229,7 +229,7 @@ fn plan(
 ) -> Planned<Plan> {
     let old = kind.ruled(existing)?;
     prepare(request, kind, part, &mut wanted, &old)?;
-    let new = kind.normalize(wanted)?;
+    let new = kind.normalize(wanted, Some(existing))?;
     let is_same =
         same_content(&new, existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value());
     let object = if is_same { Arc::clone(existing) } else { Arc::new(new) };

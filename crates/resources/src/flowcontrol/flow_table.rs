@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
-use coracle_registry::{Attributes, Derived, Flow, Flows, Lists, Registry, Target};
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{Attributes, Derived, Flow, Flows, Lists, Registry};
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use super::dangling::Outdated;
+use super::flow_rule::FlowRule;
 use super::{GROUP, flow_schemas};
 
 /// The flow schemas in the order of matching.
@@ -23,7 +23,7 @@ pub(crate) struct FlowTable {
 #[derive(Debug)]
 struct Row {
     flow: Flow,
-    schema: Arc<Object>,
+    rules: Vec<FlowRule>,
 }
 
 /// The current flow table. In Kubernetes: `configController`'s `flowSchemas`.
@@ -47,16 +47,14 @@ impl FlowTable {
         let outdated = outdated.collect();
         let row = |schema: Arc<Object>| {
             let level = levels.get(schema.text("spec.priorityLevelConfiguration.name"))?;
-            Some(Row { flow: Flow { schema: schema.uid().to_owned(), level: (*level).to_owned() }, schema })
+            let flow = Flow { schema: schema.uid().to_owned(), level: (*level).to_owned() };
+            Some(Row { flow, rules: schema.list("spec.rules").iter().map(FlowRule::of).collect() })
         };
         Self { rows: schemas.into_iter().filter_map(row).collect(), outdated }
     }
 
     fn flow_of(&self, attributes: &Attributes) -> Option<Flow> {
-        let row = self.rows.iter().find(|row| {
-            let rules = row.schema.list("spec.rules");
-            rules.iter().any(|rule| is_about(rule, attributes) && is_subject(rule, attributes))
-        });
+        let row = self.rows.iter().find(|row| row.rules.iter().any(|rule| rule.matches(attributes)));
         row.map(|row| row.flow.clone())
     }
 }
@@ -82,62 +80,10 @@ impl Flows for ByFlowTable {
     }
 }
 
-fn lists(rule: &Value, field: &str, wanted: &str) -> bool {
-    let listed = rule.get(field).and_then(Value::as_array);
-    listed.into_iter().flatten().any(|value| value == "*" || value == wanted)
-}
-
-fn is_subject(rule: &Value, attributes: &Attributes) -> bool {
-    let user = &attributes.user;
-    rule.list("subjects").iter().any(|subject| match subject.text("kind") {
-        "User" => matches!(subject.text("user.name"), name if name == "*" || name == user.name),
-        "Group" => matches!(subject.text("group.name"), name if name == "*" || user.is_in(name)),
-        "ServiceAccount" => {
-            let account = user.name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
-            let name = subject.text("serviceAccount.name");
-            account.is_some_and(|(namespace, own)| {
-                namespace == subject.text("serviceAccount.namespace") && (name == "*" || name == own)
-            })
-        }
-        _ => false,
-    })
-}
-
-fn is_about(rule: &Value, attributes: &Attributes) -> bool {
-    match &attributes.target {
-        Target::Resource(at) => rule.list("resourceRules").iter().any(|rule| {
-            lists(rule, "verbs", &attributes.verb)
-                && lists(rule, "apiGroups", &at.resource.group)
-                && is_resource(rule, at)
-        }),
-        Target::Path(path) => rule.list("nonResourceRules").iter().any(|rule| {
-            lists(rule, "verbs", &attributes.verb) && rule.list("nonResourceURLs").iter().any(|url| covers(url, path))
-        }),
-    }
-}
-
-fn is_resource(rule: &Value, at: &ResourcePath) -> bool {
-    let in_place = match at.namespace.as_str() {
-        "" => rule.at("clusterScope") == &Value::Bool(true),
-        namespace => lists(rule, "namespaces", namespace),
-    };
-    let is_listed = match at.subresource.as_str() {
-        "" => lists(rule, "resources", &at.resource.resource),
-        subresource => lists(rule, "resources", &format!("{}/{subresource}", at.resource.resource)),
-    };
-    in_place && is_listed
-}
-
-/// Whether a URL of a rule matches a path: exactly, or as the prefix before a star.
-fn covers(url: &Value, path: &str) -> bool {
-    let url = url.as_str().unwrap_or("");
-    url == path || url.strip_suffix('*').is_some_and(|start| path.starts_with(start))
-}
-
 #[cfg(test)]
 mod tests {
-    use coracle_meta::GroupVersionResource;
-    use coracle_registry::User;
+    use coracle_meta::{GroupVersionResource, ResourcePath};
+    use coracle_registry::{Target, User};
 
     use super::*;
     use crate::flowcontrol::every_cluster_has;

@@ -2,6 +2,7 @@
 
 mod dangling;
 mod every_cluster_has;
+mod flow_rule;
 pub(crate) mod flow_schema;
 mod flow_table;
 pub(crate) mod priority_level_configuration;

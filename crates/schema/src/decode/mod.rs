@@ -397,9 +397,11 @@ pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, Str
 }
 
 /// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
-/// have left is put into canonical form. Doing it twice changes nothing.
-pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
-    if schema.structural().is_none() && normal::is_normal(object.as_value(), schema.root()) {
+/// have left is put into canonical form. Doing it twice changes nothing. Parts that equal those of `known`, an object in
+/// this form, are not looked at again.
+pub fn normalize(object: Object, known: Option<&Object>, schema: &KindSchema) -> Result<Decoded, String> {
+    let known = known.map(Object::as_value);
+    if schema.structural().is_none() && normal::is_normal(object.as_value(), known, schema.root()) {
         return Ok(Decoded { object, strict: Vec::new() });
     }
     let verbatim = object.verbatim().clone();

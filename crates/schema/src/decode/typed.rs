@@ -9,7 +9,7 @@ use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::go;
-use crate::go_time::{GoTime, Layout};
+use crate::go_time::{GoTime, Layout, is_plain};
 use crate::kind_schema::KindSchema;
 use crate::structural::Structural;
 use crate::table::{Presence, Special, Struct, TypeNode, TypeRef};
@@ -382,6 +382,9 @@ impl<'t> Pass<'t> {
 
     /// A time as Go prints it; Go's zero time counts as absent.
     fn time(&mut self, text: &str, layout: Layout) -> Option<Value> {
+        if is_plain(text, layout) {
+            return Some(Value::from(text));
+        }
         let read = match self.form {
             DecodedForm::Received => GoTime::parse(text, layout),
             DecodedForm::Stored => GoTime::read_printed(text, layout).map_or_else(|| GoTime::parse(text, layout), Ok),

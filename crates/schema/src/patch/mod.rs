@@ -11,6 +11,7 @@ mod error;
 mod json_merge;
 mod json_patch;
 mod strategic;
+mod untouched;
 
 pub use crate::go_text::{go_text, go_type};
 pub use document_text::{Touched, document_text};
@@ -18,6 +19,7 @@ pub use error::Error;
 pub use json_merge::merge_patch;
 pub use json_patch::JsonPatch;
 pub use strategic::strategic_merge_patch;
+pub use untouched::{Divided, put_back};
 
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::go_text::go_text;
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
-const ELEMENT_ORDER: &str = "$setElementOrder";
+pub(super) const ELEMENT_ORDER: &str = "$setElementOrder";
 /// The maximum number of merged items of lists in one patch. A patch that merges each list once stays below a few times
 /// the number of items in two bodies. A patch that contains an item repeatedly merges the item's lists each time.
 const MOST_ITEMS: usize = 1_000_000;

@@ -9,6 +9,6 @@ mod pressed;
 mod shortage;
 mod signals;
 
-pub(crate) use pressed::Pressed;
+pub(crate) use pressed::{Pressed, PressureCondition};
 pub(crate) use shortage::Shortage;
 pub(crate) use signals::{Scarce, Signal, signals};
