@@ -39,7 +39,7 @@ mod write;
 pub use as_of::AsOf;
 pub use audit::{AuditLevel, AuditNotes, Conflict, Noted};
 pub use body_kind::BodyKind;
-pub use coracle_storage::{Stored, StoredList};
+pub use coracle_storage::{Message, Stored, StoredList};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use object_meta::base_name;

@@ -89,6 +89,9 @@ impl GoTime {
         if !(4..=6).contains(&year.len()) || !year.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
+        if sign > 0 && year.len() == 4 {
+            return Self::parse(text, layout).ok();
+        }
         let year = sign * year.parse::<i64>().ok()?;
         let (cycles, within) = (year.div_euclid(400), year.rem_euclid(400));
         let known = Self::parse(&format!("{within:04}-{rest}"), layout).ok()?;

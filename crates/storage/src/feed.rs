@@ -193,14 +193,13 @@ impl Feed {
         if old.is_none() && new.is_none() {
             return;
         }
-        let change = Change { revision, key: Arc::clone(&key), old: old.clone(), new: new.clone(), at: now };
+        let change = Change::new(revision, Arc::clone(&key), old.clone(), new.clone(), now);
         let number = state.ring.push(change);
         state.interests.touch(resource, number, &key, old.as_ref(), new.as_ref());
     }
 
     fn short_key(&self, key: &[u8]) -> Option<Arc<str>> {
-        let text = std::str::from_utf8(key).ok()?;
-        Some(text.strip_prefix(&self.cache.resource.prefix())?.into())
+        Some(self.cache.resource.below_prefix(std::str::from_utf8(key).ok()?)?.into())
     }
 }
 

@@ -93,6 +93,9 @@ impl Interests {
         old: Option<&Entry>,
         new: Option<&Entry>,
     ) {
+        if self.is_empty() {
+            return;
+        }
         self.wake(&Interest::All, number);
         self.wake(&Interest::Object(key.to_owned()), number);
         if resource.namespaced {

@@ -152,7 +152,7 @@ impl Storage {
                 let seen = part.kvs.len();
                 for (index, kv) in part.kvs.into_iter().enumerate() {
                     let key = String::from_utf8_lossy(&kv.key).into_owned();
-                    let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
+                    let short = resource.below_prefix(&key).unwrap_or(&key);
                     let stored = match self.cached(resource, short, &kv) {
                         Some(stored) => stored,
                         None => crate::storage::stored(resource, kv)?,

@@ -116,6 +116,12 @@ impl Resource {
         format!("{}/{}/", self.root, self.directory)
     }
 
+    /// A key without this prefix; `None` if it has another one.
+    pub(crate) fn below_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
+        let below_root = key.strip_prefix(&*self.root)?.strip_prefix('/')?;
+        below_root.strip_prefix(self.directory.as_str())?.strip_prefix('/')
+    }
+
     /// The key of one object.
     pub fn key(&self, object: &ObjectKey) -> Bytes {
         format!("{}{}", self.prefix(), self.short_key(object)).into()
@@ -142,7 +148,7 @@ impl Resource {
 
     /// The namespace and name in a key; `None` if the key does not belong to this resource.
     pub fn object_key(&self, key: &[u8]) -> Option<ObjectKey> {
-        let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.prefix())?;
+        let rest = self.below_prefix(std::str::from_utf8(key).ok()?)?;
         if !self.namespaced {
             return Some(ObjectKey::cluster(rest));
         }

@@ -1,10 +1,11 @@
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use coracle_store::Revision;
 use tokio::time::Instant;
 
+use crate::Stored;
 use crate::entry::Entry;
 
 /// One change of one object.
@@ -15,9 +16,20 @@ pub(crate) struct Change {
     pub(crate) old: Option<Entry>,
     pub(crate) new: Option<Entry>,
     pub(crate) at: Instant,
+    /// The old object at the revision of this change, for watches that see a deletion; created on first use.
+    deleted: OnceLock<Stored>,
 }
 
 impl Change {
+    pub(crate) fn new(revision: Revision, key: Arc<str>, old: Option<Entry>, new: Option<Entry>, at: Instant) -> Self {
+        Self { revision, key, old, new, at, deleted: OnceLock::new() }
+    }
+
+    /// The old object at the revision of this change. All watches share one, so that it is encoded and decoded once.
+    pub(crate) fn deleted(&self, old: &Entry) -> Stored {
+        self.deleted.get_or_init(|| old.stored.at(self.revision)).clone()
+    }
+
     /// The approximate number of bytes that the change keeps alive.
     fn bytes(&self) -> usize {
         length(self.old.as_ref()) + length(self.new.as_ref()) + 200
@@ -142,7 +154,7 @@ mod tests {
     use super::*;
 
     fn change(revision: Revision) -> Change {
-        Change { revision, key: "k".into(), old: None, new: None, at: Instant::now() }
+        Change::new(revision, "k".into(), None, None, Instant::now())
     }
 
     #[test]

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::message::{Message, MessageSlot};
 use crate::readable::is_readable;
 
 /// One object at one revision: its JSON as slices that share the store's buffer, and the parsed object on demand.
@@ -36,6 +37,7 @@ struct Inner {
     revision: Revision,
     /// The length of the object as a protobuf message; 0 while it is unknown.
     message_length: AtomicU32,
+    message: MessageSlot,
     parsed: Mutex<Weak<Object>>,
     /// Whether the object is checked, see [`Object::is_checked`]. It is again when it is parsed again.
     is_checked: bool,
@@ -50,6 +52,7 @@ impl Inner {
             layout,
             revision,
             message_length: AtomicU32::new(0),
+            message: MessageSlot::default(),
             parsed: Mutex::default(),
             is_checked: false,
             decoded: Decoded::default(),
@@ -152,6 +155,7 @@ impl Stored {
             *parsed = Weak::new();
         }
         drop(parsed);
+        self.inner.message.release_unused();
         self.inner.decoded.release_unused();
     }
 
@@ -183,7 +187,7 @@ impl Stored {
 
     /// The kind and the `apiVersion`, which need no parsed object; `None` if one of them has escapes.
     pub fn kind_and_version(&self) -> Option<(&str, &str)> {
-        let head = str::from_utf8(&self.inner.value[..self.inner.layout.head_end]).ok()?;
+        let head = str::from_utf8(self.inner.layout.head(&self.inner.value)).ok()?;
         let texts = head.strip_prefix("{\"kind\":\"")?.strip_suffix("\",")?;
         texts.split_once("\",\"apiVersion\":\"").filter(|_| !texts.contains('\\'))
     }
@@ -203,7 +207,7 @@ impl Stored {
 
     /// The maximum length of the complete JSON in bytes.
     pub fn len(&self) -> usize {
-        self.inner.layout.members_end + 43
+        self.inner.layout.members_end as usize + 43
     }
 
     /// The length of the object in another format; `measure` is called once, and the result is cached.
@@ -218,6 +222,18 @@ impl Stored {
         }
     }
 
+    /// The object in another encoding, if a cache keeps it.
+    pub fn message(&self) -> Option<Arc<Message>> {
+        self.inner.message.get()
+    }
+
+    /// Sets the object's other encoding, for all readers of this instance while the caller keeps it.
+    pub fn share_message(&self, message: &Arc<Message>) {
+        let length = u32::try_from(message.bytes().len()).unwrap_or(0);
+        self.inner.message_length.store(length, Ordering::Relaxed);
+        self.inner.message.set(message);
+    }
+
     /// Whether it is empty: never, since an object has at least its braces.
     pub fn is_empty(&self) -> bool {
         false
@@ -225,7 +241,7 @@ impl Stored {
 
     /// Appends the complete object.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.inner.value[..self.inner.layout.head_end]);
+        out.extend_from_slice(self.inner.layout.head(&self.inner.value));
         self.write_rest(out);
     }
 
@@ -236,10 +252,10 @@ impl Stored {
     }
 
     fn write_rest(&self, out: &mut Vec<u8>) {
-        let Inner { value, layout: Layout { head_end, middle_end, members_end, .. }, .. } = &*self.inner;
-        out.extend_from_slice(&value[*head_end..*middle_end]);
+        let Inner { value, layout, .. } = &*self.inner;
+        out.extend_from_slice(layout.middle(value));
         self.write_version(out);
-        out.extend_from_slice(&value[*middle_end..*members_end]);
+        out.extend_from_slice(layout.tail(value));
         out.push(b'}');
     }
 
@@ -249,14 +265,14 @@ impl Stored {
         if *revision != 0 {
             out.extend_from_slice(b"\"resourceVersion\":\"");
             out.extend_from_slice(revision.to_string().as_bytes());
-            out.extend_from_slice(if value[layout.middle_end] == b'}' { b"\"" } else { b"\"," });
+            out.extend_from_slice(if value[layout.middle_end as usize] == b'}' { b"\"" } else { b"\"," });
         }
     }
 
     /// Appends its metadata as a JSON object.
     pub fn write_metadata(&self, out: &mut Vec<u8>) {
         let Inner { value, layout: Layout { middle_end, members_end, .. }, .. } = &*self.inner;
-        let members = &value[middle_end - 1..*members_end];
+        let members = &value[*middle_end as usize - 1..*members_end as usize];
         let mut values = serde_json::Deserializer::from_slice(members).into_iter::<serde::de::IgnoredAny>();
         // The value is valid JSON, so its metadata ends.
         let end = values.next().map_or(members.len(), |_| values.byte_offset());
@@ -287,11 +303,28 @@ impl Handed for Stored {
 /// The ends of the parts of a value.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    head_end: usize,
-    middle_end: usize,
+    head_end: u32,
+    middle_end: u32,
     /// Before the closing brace of the object, and before its verbatim texts.
-    members_end: usize,
+    members_end: u32,
     has_verbatim: bool,
+}
+
+impl Layout {
+    /// The kind and the version.
+    fn head(self, value: &[u8]) -> &[u8] {
+        &value[..self.head_end as usize]
+    }
+
+    /// From the kind and the version to the beginning of the metadata.
+    fn middle(self, value: &[u8]) -> &[u8] {
+        &value[self.head_end as usize..self.middle_end as usize]
+    }
+
+    /// The metadata from its first member on, and all that follows, without the closing brace of the object.
+    fn tail(self, value: &[u8]) -> &[u8] {
+        &value[self.middle_end as usize..self.members_end as usize]
+    }
 }
 
 /// A value with verbatim texts, as far as it is parsed.
@@ -367,7 +400,17 @@ fn find_layout(value: &[u8]) -> Option<Layout> {
     let members = value.strip_suffix(b"\n").unwrap_or(value).strip_suffix(b"}")?;
     let feed = memchr::memchr(b'\n', members);
     let members_end = feed.unwrap_or(members.len());
-    (middle_end < members_end).then_some(Layout { head_end, middle_end, members_end, has_verbatim: feed.is_some() })
+    if middle_end >= members_end {
+        return None;
+    }
+    let [head_end, middle_end, members_end] = [head_end, middle_end, members_end].map(u32::try_from);
+    let has_verbatim = feed.is_some();
+    Some(Layout {
+        head_end: head_end.ok()?,
+        middle_end: middle_end.ok()?,
+        members_end: members_end.ok()?,
+        has_verbatim,
+    })
 }
 
 /// The length of the JSON string at the start of `bytes`.

@@ -302,7 +302,7 @@ fn event_of(cache: &Cache, change: &Change, selection: &Selection) -> Option<Wat
         (None, None) => None,
         (None, Some(new)) => Some(WatchEvent::Added(new.stored.clone())),
         (Some(_), Some(new)) => Some(WatchEvent::Modified(new.stored.clone())),
-        (Some(old), None) => Some(WatchEvent::Deleted(old.stored.at(change.revision))),
+        (Some(old), None) => Some(WatchEvent::Deleted(change.deleted(old))),
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod difference;
 mod exchange;
+mod messages;
 mod ordered;
 mod page;
 mod properties;

@@ -3,6 +3,9 @@ use coracle_schema::protobuf;
 
 use crate::answer::negotiate::Format;
 
+/// How many bytes a line of JSON has around its object.
+pub(crate) const AROUND: usize = r#"{"type":"MODIFIED","object":}"#.len() + 1;
+
 /// Appends one watch event: a line of JSON, or a length and a protobuf message.
 ///
 /// `object` writes the event's object in the same format (protobuf with its envelope).

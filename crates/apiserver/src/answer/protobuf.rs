@@ -1,4 +1,6 @@
-use coracle_meta::{GroupVersion, Object};
+use std::sync::LazyLock;
+
+use coracle_meta::{GroupVersion, GroupVersionKind, Object};
 use coracle_registry::Kind;
 use coracle_schema::{KindSchema, Table, protobuf};
 use serde_json::{Map, Value};
@@ -18,6 +20,16 @@ pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
     let text = |name: &str| tree.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
     Table::newest().kind(&version.kind(text("kind")?))
+}
+
+/// Converts the JSON of `PartialObjectMetadata` to a message without an envelope.
+pub(crate) fn metadata(json: &[u8]) -> Vec<u8> {
+    static SCHEMA: LazyLock<Option<KindSchema>> = LazyLock::new(|| {
+        let kind = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadata");
+        Table::newest().kind(&kind)
+    });
+    let schema = SCHEMA.as_ref().expect("the table has the kind");
+    protobuf::transcode(json, schema).expect("the server has written the JSON")
 }
 
 /// Encodes an object of `kind`, or another representation of it, such as a subresource.

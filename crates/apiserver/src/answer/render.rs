@@ -1,19 +1,18 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use axum::body::Body;
+use bytes::Bytes;
 use coracle_ambient::Timestamp;
 use coracle_handover::Handed;
 use coracle_meta::{AnyObject, GroupVersionKind, Object, ObjectType, Status, WatchEventType, reason};
 use coracle_registry::{Column, Kind, MemoryForm, Projection, Request, Stored, StoredList, Subresource};
-use coracle_schema::KindSchema;
+use coracle_schema::protobuf as schema_protobuf;
 use serde_json::{Map, Value, json};
 
 use crate::answer::frame;
 use crate::answer::negotiate::{Format, MetaVersion, Negotiated, Transform};
 use crate::answer::protobuf;
-use crate::answer::protobuf_list;
-use crate::answer::renderings::Renderings;
+use crate::answer::renderings::{self, Renderings};
 use crate::answer::respond;
 use crate::query::Query;
 
@@ -76,8 +75,9 @@ impl Rendering {
 
     /// The rendering of a list of these objects, whose table may mark one of them.
     pub(crate) fn of_list(mut self, items: &[Stored]) -> Self {
-        if matches!(self.how.transform, Transform::Table(_)) {
-            let is_default = self.kind.spec().default_in_list;
+        if self.shows_rows()
+            && let Some(is_default) = self.kind.spec().default_in_list
+        {
             let defaults = items.iter().map(Stored::object).filter(|object| is_default(object));
             // Of equal age, the first by name.
             let by_age = defaults.map(|object| {
@@ -93,14 +93,36 @@ impl Rendering {
         self.how
     }
 
-    /// A protobuf list of the objects as they are stored. Other formats copy rendered JSON.
-    pub(crate) async fn protobuf_list(
-        &self,
-        head: &Map<String, Value>,
-        schema: &KindSchema,
-        items: Vec<Stored>,
-    ) -> Body {
-        protobuf_list::body(&self.kind, &self.renderings, head, schema, items).await
+    /// Whether the items of a list are the objects, and not parts of them.
+    pub(crate) fn copies_objects(&self) -> bool {
+        self.how.transform == Transform::None
+    }
+
+    /// Whether the items of a list are rows of a table.
+    pub(crate) fn shows_rows(&self) -> bool {
+        matches!(self.how.transform, Transform::Table(_))
+    }
+
+    /// Whether the messages of a list's items are cached; the list's objects have this number of bytes.
+    pub(crate) fn keeps_messages(&self, bytes: usize) -> bool {
+        self.how.transform == Transform::None && self.renderings.make_room(bytes)
+    }
+
+    /// One item of a list in protobuf, without an envelope.
+    pub(crate) fn message(&self, object: &Stored, is_kept: bool) -> Bytes {
+        match self.how.transform {
+            Transform::None | Transform::Table(_) if is_kept => self.renderings.message(&self.kind, object),
+            Transform::None | Transform::Table(_) => renderings::message(&self.kind, object).into(),
+            Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
+                protobuf::metadata(&self.metadata_json(object, version)).into()
+            }
+        }
+    }
+
+    /// The length of this message.
+    pub(crate) fn message_length(&self, object: &Stored, is_kept: bool) -> usize {
+        let measure = || self.message(object, is_kept).len();
+        if self.how.transform == Transform::None { object.message_length(measure) } else { measure() }
     }
 
     /// Whether items are copied from rendered JSON.
@@ -124,6 +146,9 @@ impl Rendering {
             out.push(b'\n');
             return Ok(out);
         }
+        if self.how.format == Format::Protobuf && self.how.transform == Transform::None && self.is_own(object) {
+            return Ok(schema_protobuf::seal(self.kind.gvk(), &self.renderings.message(&self.kind, object)));
+        }
         let parsed = object.object();
         let value = match self.how.transform {
             _ if parsed.kind() == "Status" => parsed.to_value(),
@@ -144,6 +169,12 @@ impl Rendering {
             }
         };
         Ok(respond::encode(&value, self.how))
+    }
+
+    /// Whether an object is of the rendered kind, and not another representation, such as a subresource.
+    fn is_own(&self, object: &Stored) -> bool {
+        let kind = self.kind.gvk();
+        object.kind_and_version().is_some_and(|(name, version)| name == kind.kind && version == kind.api_version())
     }
 
     /// Whether objects can be [`handed`](Self::handed).
@@ -216,23 +247,13 @@ impl Rendering {
         }
     }
 
-    /// One item of a list in protobuf.
-    pub(crate) fn protobuf_item(&self, object: &Stored) -> Arc<Object> {
-        match self.how.transform {
-            Transform::None | Transform::Table(_) => object.object(),
-            Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                Arc::new(self.metadata_of(&object.object(), version))
-            }
-        }
-    }
-
     /// Appends a watch event.
     pub(crate) fn push_event(&mut self, event: WatchEventType, object: &Stored, out: &mut Vec<u8>) {
         if self.how.transform == Transform::None && self.how.format == Format::Protobuf {
             let message = self.renderings.message(&self.kind, object);
-            let write = |out: &mut Vec<u8>| *out = coracle_schema::protobuf::seal(self.kind.gvk(), &message);
-            frame::push_event(self.how.format, event, write, out);
+            schema_protobuf::push_watch_event(event, self.kind.gvk(), &message, out);
         } else if self.how.transform == Transform::None {
+            out.reserve(object.len() + frame::AROUND);
             frame::push_event(self.how.format, event, |out| object.write_json(out), out);
         } else {
             self.push_object_event(event, &object.object(), out);

@@ -15,13 +15,17 @@ use serde_json::{Map, Value};
 use crate::answer::list_text::{Layout, ListText};
 use crate::answer::negotiate::{Format, Transform};
 use crate::answer::protobuf;
+use crate::answer::protobuf_list;
 use crate::answer::render::Rendering;
 use crate::answer::respond;
-use crate::answer::turns::{self, Turns};
+use crate::answer::turns;
 use crate::answer::unread::Streamed;
 
 /// The size of a chunk.
 const CHUNK: usize = 64 * 1024;
+
+/// The end of a list.
+const TAIL: &[u8] = b"]}\n";
 
 /// The size in bytes from which a body is compressed if the client accepts it. In Kubernetes:
 /// `defaultGzipThresholdBytes`.
@@ -58,23 +62,9 @@ async fn written(
         head.insert(member.to_owned(), Value::Null);
         return Ok(respond::value(StatusCode::OK, &Value::Object(head), how));
     }
-    if how.format == Format::Protobuf
-        && how.transform == Transform::None
-        && let Some(schema) = protobuf::schema(&head)
-    {
-        let body = rendering.protobuf_list(&head, &schema, list.items).await;
-        return Ok(respond::bytes(StatusCode::OK, how.format, body));
-    }
     if how.format == Format::Protobuf {
-        let mut list_value = head;
-        let mut objects = Vec::with_capacity(list.items.len());
-        let mut turns = Turns::default();
-        for item in &list.items {
-            objects.push(rendering.protobuf_item(item).to_value());
-            turns.count(item.len()).await;
-        }
-        list_value.insert(member.to_owned(), objects.into());
-        let body = protobuf::encode(&Value::Object(list_value));
+        let schema = protobuf::schema(&head).ok_or_else(|| Status::internal("the list has no protobuf form"))?;
+        let body = protobuf_list::body(rendering, &head, &schema, list.items).await;
         return Ok(respond::bytes(StatusCode::OK, how.format, body));
     }
     let size: usize = list.items.iter().map(Stored::len).sum();
@@ -96,7 +86,7 @@ async fn written(
 /// A list of plain JSON: at once if its objects are small, otherwise in chunks.
 fn in_json(chunks: Chunks, size: usize, compress: bool, is_table: bool) -> Response<Body> {
     let mut response = if size <= CHUNK {
-        respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
+        respond::bytes(StatusCode::OK, Format::Json, chunks.collect::<Vec<_>>().concat())
     } else if compress {
         respond::bytes(StatusCode::OK, Format::Json, body_in_turns(Gzip::new(chunks)))
     } else if is_table {
@@ -173,21 +163,38 @@ impl Iterator for Chunks {
             return None;
         }
         let mut chunk = std::mem::take(&mut self.pending);
-        let mut read = 0;
-        // A row of a table is small, but its object may be large.
-        while chunk.len() < CHUNK && read < turns::BYTES {
-            let Some(item) = self.items.next() else {
-                chunk.extend_from_slice(b"]}\n");
-                self.is_done = true;
-                break;
-            };
+        let (count, bytes) = self.next_items();
+        if self.rendering.copies_objects() {
+            chunk.reserve_exact(bytes + TAIL.len());
+        }
+        for item in self.items.by_ref().take(count) {
             if !std::mem::take(&mut self.is_first) {
                 chunk.push(b',');
             }
             self.rendering.push_item(&item, &mut chunk);
-            read += item.len();
+        }
+        if self.items.as_slice().is_empty() {
+            chunk.extend_from_slice(TAIL);
+            self.is_done = true;
         }
         Some(chunk)
+    }
+}
+
+impl Chunks {
+    /// How many items the next chunk has, and how many bytes their objects have at most. A row of a table is small, but
+    /// its object, which must be decoded, may be large.
+    fn next_items(&self) -> (usize, usize) {
+        let most = if self.rendering.shows_rows() { turns::BYTES } else { CHUNK };
+        let (mut count, mut bytes) = (0, 0);
+        for item in self.items.as_slice() {
+            let length = item.len() + 1;
+            if count > 0 && bytes + length > most {
+                break;
+            }
+            (count, bytes) = (count + 1, bytes + length);
+        }
+        (count, bytes)
     }
 }
 

@@ -7,16 +7,16 @@ use parking_lot::Mutex;
 
 use super::watch_stream::WatchStream;
 
-/// A watch without a reader: the first reader gets it, either as lines or as events.
+/// A watch without a reader: the first reader gets it, either as lines or as events. Boxed, because each frame moves it.
 #[derive(Clone)]
-pub(super) struct Unclaimed(Arc<Mutex<Option<WatchStream>>>);
+pub(super) struct Unclaimed(Arc<Mutex<Option<Box<WatchStream>>>>);
 
 impl Unclaimed {
     pub(super) fn new(stream: WatchStream) -> Self {
-        Self(Arc::new(Mutex::new(Some(stream))))
+        Self(Arc::new(Mutex::new(Some(Box::new(stream)))))
     }
 
-    pub(super) fn claim(&self) -> Option<WatchStream> {
+    pub(super) fn claim(&self) -> Option<Box<WatchStream>> {
         self.0.lock().take()
     }
 }
@@ -24,7 +24,7 @@ impl Unclaimed {
 /// The events of a watch for a client in the same process.
 pub(super) struct LocalEvents {
     unclaimed: Unclaimed,
-    stream: Option<WatchStream>,
+    stream: Option<Box<WatchStream>>,
 }
 
 impl LocalEvents {
@@ -38,7 +38,7 @@ impl LocalEvents {
         if self.stream.is_none() {
             self.stream = self.unclaimed.claim();
         }
-        self.stream.as_mut()
+        self.stream.as_deref_mut()
     }
 }
 

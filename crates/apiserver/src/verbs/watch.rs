@@ -105,7 +105,7 @@ fn timeout(call: &VerbCall, options: &ListOptions) -> Duration {
 }
 
 fn lines(unclaimed: Unclaimed) -> impl futures_core::Stream<Item = Result<Bytes, Infallible>> + Send {
-    futures_util::stream::unfold(None, move |stream: Option<WatchStream>| {
+    futures_util::stream::unfold(None, move |stream: Option<Box<WatchStream>>| {
         let claimed = stream.or_else(|| unclaimed.claim());
         async move {
             let mut stream = claimed?;

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod discovery;
+mod held;
 mod hostile;
 mod lists;
 mod panics;

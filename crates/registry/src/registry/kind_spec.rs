@@ -165,7 +165,7 @@ pub struct KindSpec {
     pub row_conditions: fn(&Object) -> Vec<Value>,
     /// Whether an object is a default of its kind. The table of a list marks the default that is used, which is the
     /// newest. In Kubernetes: `GetDefaultClass`.
-    pub default_in_list: fn(&Object) -> bool,
+    pub default_in_list: Option<fn(&Object) -> bool>,
 
     // What may do I/O.
     /// The handler of a kind that is computed and not stored (reviews).
@@ -225,7 +225,7 @@ impl KindSpec {
             hidden_annotations: &[],
             columns: table::default_columns(),
             row_conditions: |_| Vec::new(),
-            default_in_list: |_| false,
+            default_in_list: None,
             computed: None,
             hooks: Arc::new(NoHooks),
         }

@@ -23,7 +23,7 @@ pub(crate) fn kind(release: &Release) -> KindSpec {
         validate: |object, _| wrong(object),
         validate_change: wrong_change,
         columns: columns(release.has("ListsMarkTheirDefault")),
-        default_in_list: if release.has("ListsMarkTheirDefault") { is_default } else { |_| false },
+        default_in_list: if release.has("ListsMarkTheirDefault") { Some(is_default) } else { None },
         ..built_in(release, "storage.k8s.io", "v1", "storageclasses")
     }
 }

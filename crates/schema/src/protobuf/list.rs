@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::wire::{put_bytes, put_varint, varint_length};
+use super::wire::{field_length, put_bytes, put_length};
 use super::{MAGIC, encode, type_meta_of};
 use crate::kind_schema::KindSchema;
 
@@ -14,20 +14,19 @@ pub const LIST_TAIL: &[u8] = &[3 << 3 | 2, 0, 4 << 3 | 2, 0];
 
 /// The beginning of a list: its envelope and all fields except its items, which follow and have `items` bytes in total
 /// (the sum of [`list_item_length`]).
-pub fn list_head(head: &Map<String, Value>, schema: &KindSchema, items: u64) -> Vec<u8> {
+pub fn list_head(head: &Map<String, Value>, schema: &KindSchema, items: usize) -> Vec<u8> {
     let mut raw = Vec::new();
     encode::object(head, schema.root(), &mut raw);
     let mut out = MAGIC.to_vec();
     put_bytes(&mut out, 1, &type_meta_of(head));
-    put_varint(&mut out, 2 << 3 | 2);
-    put_varint(&mut out, raw.len() as u64 + items);
+    put_length(&mut out, 2, raw.len() + items);
     out.extend_from_slice(&raw);
     out
 }
 
 /// The number of bytes of an item in a list, for a message of this length.
-pub fn list_item_length(message: usize) -> u64 {
-    (1 + varint_length(message as u64) + message) as u64
+pub fn list_item_length(message: usize) -> usize {
+    field_length(message)
 }
 
 /// Appends one item.

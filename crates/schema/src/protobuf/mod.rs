@@ -7,6 +7,7 @@
 //! ```
 //! Custom kinds have no protobuf. Decoding uses at most a constant times the length of the input.
 
+mod cursor;
 mod decode;
 mod encode;
 mod list;
@@ -15,16 +16,17 @@ mod transcode;
 mod watch_event;
 mod wire;
 
+pub use cursor::InvalidJson;
 pub use list::{LIST_TAIL, list_head, list_item_length, push_list_item};
 pub use metadata::{MessageMetadata, required_resource_version};
-pub use watch_event::{WatchMessage, encode_watch_event, watch_event_length};
+pub use watch_event::{WatchMessage, encode_watch_event, push_watch_event, watch_event_length};
 
 use coracle_meta::GroupVersionKind;
 use serde_json::{Map, Value};
 
 use crate::kind_schema::KindSchema;
 use crate::text::raw::Raw;
-use wire::{Reader, WireError, put_bytes};
+use wire::{Reader, WireError, field_length, put_bytes};
 
 /// The first bytes of every message to and from the API.
 const MAGIC: &[u8] = b"k8s\0";
@@ -128,8 +130,8 @@ pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
 /// Converts an object's JSON, as this server writes it, to a message without an envelope, without an intermediate tree.
 ///
 /// # Errors
-/// If the JSON is invalid.
-pub fn transcode(json: &[u8], schema: &KindSchema) -> Result<Vec<u8>, serde_json::Error> {
+/// If the JSON does not end, or has other mistakes that conversion meets.
+pub fn transcode(json: &[u8], schema: &KindSchema) -> Result<Vec<u8>, InvalidJson> {
     let mut out = Vec::with_capacity(json.len());
     transcode::object(json, schema.root(), &mut out)?;
     Ok(out)
@@ -153,13 +155,21 @@ fn type_meta(api_version: &str, kind: &str) -> Vec<u8> {
 }
 
 fn sealed(type_meta: &[u8], raw: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(MAGIC.len() + type_meta.len() + raw.len() + 16);
-    out.extend_from_slice(MAGIC);
-    put_bytes(&mut out, 1, type_meta);
-    put_bytes(&mut out, 2, raw);
-    put_bytes(&mut out, 3, b"");
-    put_bytes(&mut out, 4, b"");
+    let mut out = Vec::with_capacity(sealed_length(type_meta, raw));
+    put_sealed(&mut out, type_meta, raw);
     out
+}
+
+fn put_sealed(out: &mut Vec<u8>, type_meta: &[u8], raw: &[u8]) {
+    out.extend_from_slice(MAGIC);
+    put_bytes(out, 1, type_meta);
+    put_bytes(out, 2, raw);
+    put_bytes(out, 3, b"");
+    put_bytes(out, 4, b"");
+}
+
+fn sealed_length(type_meta: &[u8], raw: &[u8]) -> usize {
+    MAGIC.len() + field_length(type_meta.len()) + field_length(raw.len()) + 2 * field_length(0)
 }
 
 #[cfg(test)]

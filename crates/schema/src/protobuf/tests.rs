@@ -21,6 +21,20 @@ fn pod() -> (GroupVersionKind, KindSchema) {
     (kind, schema)
 }
 
+/// The message of a tree, without its envelope.
+fn long_way(tree: &Value, schema: &KindSchema) -> Vec<u8> {
+    let mut message = Vec::new();
+    super::encode::object(tree.as_object().unwrap(), schema.root(), &mut message);
+    message
+}
+
+/// A tree as JSON; with spaces, values that are copied as they are stand in the message with spaces, too.
+fn written(tree: &Value, spaced: bool) -> Vec<u8> {
+    let holds_copied_values = |text: &str| ["f:a", "[1]"].iter().any(|part| text.contains(part));
+    let text = tree.to_string();
+    if spaced && !holds_copied_values(&text) { serde_json::to_vec_pretty(tree).unwrap() } else { text.into_bytes() }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -46,6 +60,26 @@ proptest! {
         let object = normalize(object, None, schema).unwrap().object;
         let text = serde_json::to_vec(object.tree()).unwrap();
         prop_assert_eq!(seal(kind, &transcode(&text, schema).unwrap()), encode(object.tree(), schema));
+    }
+
+    #[test]
+    fn values_of_wrong_types_become_the_same_message_too(seed in any::<u64>(), which in any::<[prop::sample::Index; 2]>(), spaced in any::<bool>()) {
+        let kinds = kinds();
+        let [(_, of_object), (_, of_message)] = which.map(|which| &kinds[which.index(kinds.len())]);
+        let object = value(of_object.root(), &mut Choices::new(seed));
+        prop_assert_eq!(long_way(&object, of_message), transcode(&written(&object, spaced), of_message).unwrap());
+    }
+
+    #[test]
+    fn no_bytes_make_the_conversion_panic(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5)) {
+        let (_, schema) = pod();
+        let mut bytes = written(&value(schema.root(), &mut Choices::new(seed)), false);
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(cut.index(bytes.len() + 1));
+        let _ = transcode(&bytes, &schema);
     }
 
     #[test]
@@ -139,4 +173,17 @@ fn a_list_that_is_a_type_of_its_own_in_go_is_a_message_of_its_own() {
     assert_eq!(message, [&[0x12, resource.len() as u8], resource.as_slice()].concat());
     let read = decode(&seal(&kind, &message), Format::Protobuf, &kind, &schema).unwrap();
     assert_eq!(read.object.to_value()["resources"][0]["verbs"], json!(["get", "list"]));
+}
+
+#[test]
+fn names_in_any_order_and_unknown_fields_become_the_same_message() {
+    let (_, schema) = pod();
+    let text = r#"{"status":{"phase":"Running"}, "x": [{"a": "]}\""}, 1.5e3, null],
+        "spec":{"nodeName":"a","x":{},"containers":[{"image":"b\u00e9\ud83d\ude00","name":"c","ports":[null,{"containerPort":80}]}]},
+        "metadata":{"uid":"u","name":"n","labels":{"k\"":"v"},"creationTimestamp":null}}"#;
+    let tree: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(transcode(text.as_bytes(), &schema).unwrap(), long_way(&tree, &schema));
+    for cut in ["", "{", r#"{"spec""#, r#"{"spec":"#, r#"{"x":[1"#, r#"{"x":"a"#, "{} x"] {
+        assert!(transcode(cut.as_bytes(), &schema).is_err(), "{cut}");
+    }
 }

@@ -1,38 +1,39 @@
-//! Converts JSON to a message without an intermediate tree, for lists of many objects.
+//! Converts JSON to a message without an intermediate tree.
+//!
+//! ```text
+//! JSON --Cursor--> fields in the order of the JSON --arrange--> fields in the order of their tags
+//! ```
+//! The result is that of [`encode`], which takes a tree.
 
-use std::fmt;
+use std::cmp::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::Number;
 
+use super::cursor::{Cursor, InvalidJson};
 use super::encode;
-use super::wire::{put_bytes, put_double, put_int, put_message};
-use crate::table::{Field, Special, TypeNode, TypeRef};
+use super::wire::{begin_message, end_message, put_bytes, put_double, put_int, put_message};
+use crate::go_time::{GoTime, Layout};
+use crate::table::{Field, Special, Struct, TypeNode, TypeRef};
 
-/// Encodes the object in `json` as a message of its type. The server itself has written `json`.
-pub(crate) fn object(json: &[u8], ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-    let mut reader = serde_json::Deserializer::from_slice(json);
-    // The depth was checked when the object was decoded.
-    reader.disable_recursion_limit();
-    Content { ty, out }.deserialize(&mut reader)?;
-    reader.end()
+/// Appends the object in `json` as a message of its type. The server itself has written or checked `json`.
+pub(super) fn object(json: &[u8], ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), InvalidJson> {
+    let mut cursor = Cursor::new(json);
+    let mut transcoder = Transcoder { segments: Vec::with_capacity(64), scratch: Vec::with_capacity(json.len()), out };
+    match ty.node() {
+        TypeNode::Struct(body) if cursor.peek()? == b'{' => transcoder.fields(&mut cursor, ty, body)?,
+        _ => drop(cursor.value()?),
+    }
+    if cursor.is_at_end() { Ok(()) } else { Err(cursor.value().err().unwrap_or(InvalidJson { at: json.len() })) }
 }
 
-/// The content of a message: the fields of an object, or the elements of a list in place of a message.
-struct Content<'t, 'o> {
-    ty: TypeRef<'t>,
-    out: &'o mut Vec<u8>,
-}
-
-/// A field of the message that is being written, or one element of it.
-struct Put<'t, 'o> {
-    tag: u32,
-    ty: TypeRef<'t>,
-    /// Whether this is a whole field: then lists and maps are written element by element, and `null` is not written.
-    is_field: bool,
+struct Transcoder<'t, 'o> {
+    /// The fields of the messages that are being written: those of a message in the order of their tags, those of the
+    /// innermost message last.
+    segments: Vec<Segment<'t>>,
+    /// A copy of fields while they are reordered.
+    scratch: Vec<u8>,
     out: &'o mut Vec<u8>,
 }
 
@@ -43,70 +44,190 @@ struct Segment<'t> {
     end: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Content<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
+/// A field of the message that is being written, or one element of it.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    tag: u32,
+    ty: TypeRef<'t>,
+    /// Whether this is a whole field: then lists and maps are written element by element, and `null` is not written.
+    is_field: bool,
 }
 
-impl<'de> Visitor<'de> for Content<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some(body) = self.ty.as_struct() else {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(());
-        };
-        let (table, base) = (self.ty.table(), self.out.len());
-        let mut segments = Vec::new();
-        while let Some(name) = map.next_key::<coracle_meta::lean::FieldName<'de>>()? {
-            let field = body.field(name.as_str()).and_then(|field| Some((field, *field.tags.last()?)));
-            let Some((field, tag)) = field else {
-                map.next_value::<IgnoredAny>()?;
+impl<'t> Transcoder<'t, '_> {
+    /// The fields of an object, as the content of a message.
+    fn fields(&mut self, cursor: &mut Cursor<'_>, ty: TypeRef<'t>, body: &'t Struct) -> Result<(), InvalidJson> {
+        let (base, first_segment) = (self.out.len(), self.segments.len());
+        let (mut is_first, mut expected, mut is_in_order) = (true, 0, true);
+        cursor.enter(b'{')?;
+        while cursor.next(b'}', &mut is_first)? {
+            let name = cursor.name()?;
+            let known = body.position_near(&name, expected);
+            let field = known.map(|at| &body.fields[at]).filter(|field| !field.tags.is_empty());
+            expected = known.map_or(expected, |at| at + 1);
+            let Some(field) = field else {
+                cursor.value()?;
                 continue;
             };
             let start = self.out.len();
-            let ty = TypeRef::new(table, &field.shape);
-            map.next_value_seed(Put { tag, ty, is_field: true, out: &mut *self.out })?;
+            let ty = TypeRef::new(ty.table(), &field.shape);
+            self.put(cursor, Place { tag: field.tags[field.tags.len() - 1], ty, is_field: true })?;
             let end = self.out.len();
             if end > start {
-                segments.push(Segment { field, start, end });
+                let mut at = self.segments.len();
+                while at > first_segment && is_before(field, self.segments[at - 1].field) {
+                    at -= 1;
+                }
+                is_in_order &= at == self.segments.len() && field.tags.len() == 1;
+                self.segments.insert(at, Segment { field, start, end });
             }
         }
-        arrange(segments, base, self.out);
+        if !is_in_order {
+            self.arrange(first_segment, base);
+        }
+        self.segments.truncate(first_segment);
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
-        match self.ty.element() {
-            Some(element) => put_elements(seq, 1, element, self.out),
-            None => ignore(seq),
+    /// Writes the fields from `base` on again in the order of their segments, those of embedded structs in their messages.
+    fn arrange(&mut self, first_segment: usize, base: usize) {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&self.out[base..]);
+        self.out.truncate(base);
+        emit(&self.segments[first_segment..], 0, base, &self.scratch, self.out);
+    }
+
+    fn put(&mut self, cursor: &mut Cursor<'_>, place: Place<'t>) -> Result<(), InvalidJson> {
+        let Place { tag, ty, is_field } = place;
+        let node = ty.node();
+        match (node, cursor.peek()?) {
+            (TypeNode::String, b'"') => put_bytes(self.out, tag, &cursor.string()?),
+            (TypeNode::Struct(body), b'{') => self.message(tag, |this| this.fields(cursor, ty, body))?,
+            (TypeNode::List, b'[') if is_field => self.elements(cursor, tag, ty)?,
+            (TypeNode::List, b'[') => self.message(tag, |this| this.elements(cursor, 1, ty))?,
+            (TypeNode::Map, b'{') if is_field => self.entries(cursor, tag, ty)?,
+            (TypeNode::Bool, b't' | b'f') => put_int(self.out, tag, i64::from(cursor.value()? == b"true")),
+            (TypeNode::Bytes, b'"') => put_bytes(self.out, tag, &STANDARD.decode(cursor.string()?).unwrap_or_default()),
+            (TypeNode::Int32 | TypeNode::Int64, b'-' | b'0'..=b'9') => {
+                let number = cursor.value()?;
+                put_int(self.out, tag, whole(number).unwrap_or_default());
+            }
+            (TypeNode::Double, b'-' | b'0'..=b'9') => put_double(
+                self.out,
+                tag,
+                number(cursor.value()?).and_then(|number| number.as_f64()).unwrap_or_default(),
+            ),
+            (_, b'n') => {
+                cursor.value()?;
+                if !is_field && is_message(node) {
+                    put_bytes(self.out, tag, b"");
+                }
+            }
+            (TypeNode::Special(special), first) => self.special(cursor, place, special, first)?,
+            (node, _) => {
+                cursor.value()?;
+                if is_message(node) {
+                    put_bytes(self.out, tag, b"");
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// A message of this tag, whose content `write` appends.
+    fn message(
+        &mut self,
+        tag: u32,
+        write: impl FnOnce(&mut Self) -> Result<(), InvalidJson>,
+    ) -> Result<(), InvalidJson> {
+        let length_at = begin_message(self.out, tag);
+        write(self)?;
+        end_message(self.out, length_at);
+        Ok(())
+    }
+
+    fn elements(&mut self, cursor: &mut Cursor<'_>, tag: u32, list: TypeRef<'t>) -> Result<(), InvalidJson> {
+        let mut is_first = true;
+        cursor.enter(b'[')?;
+        while cursor.next(b']', &mut is_first)? {
+            match list.element() {
+                Some(ty) => self.put(cursor, Place { tag, ty, is_field: false })?,
+                None => drop(cursor.value()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&mut self, cursor: &mut Cursor<'_>, tag: u32, map: TypeRef<'t>) -> Result<(), InvalidJson> {
+        let mut is_first = true;
+        cursor.enter(b'{')?;
+        while cursor.next(b'}', &mut is_first)? {
+            let key = cursor.name()?;
+            self.message(tag, |this| {
+                put_bytes(this.out, 1, &key);
+                match map.element() {
+                    Some(ty) => this.put(cursor, Place { tag: 2, ty, is_field: false }),
+                    None => cursor.value().map(drop),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A value that is not `null` and has a special JSON form; `first` is its first byte.
+    fn special(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        place: Place<'t>,
+        special: Special,
+        first: u8,
+    ) -> Result<(), InvalidJson> {
+        let length_at = begin_message(self.out, place.tag);
+        match (special, first) {
+            (Special::Quantity, b'"') => put_bytes(self.out, 1, &cursor.string()?),
+            (Special::Time | Special::MicroTime, b'"') => {
+                let layout = if special == Special::MicroTime { Layout::Micros } else { Layout::Seconds };
+                let text = cursor.string()?;
+                let time = str::from_utf8(&text).ok().and_then(|text| GoTime::read_printed(text, layout));
+                if let Some(time) = time {
+                    put_int(self.out, 1, time.seconds());
+                    put_int(self.out, 2, i64::from(time.nanos()));
+                }
+            }
+            (Special::RawExtension | Special::FieldsV1 | Special::Json, _) => put_bytes(self.out, 1, cursor.value()?),
+            _ => {
+                let text = cursor.value()?;
+                let value = coracle_meta::json::from_slice(text).map_err(|_| cursor.here())?;
+                encode::message(&value, place.ty, self.out);
+            }
+        }
+        end_message(self.out, length_at);
+        Ok(())
     }
 }
 
-/// Sorts the fields that were written from `base` on by their tags, and moves those of embedded structs into their
-/// messages.
-fn arrange(mut segments: Vec<Segment<'_>>, base: usize, out: &mut Vec<u8>) {
-    let is_flat = segments.iter().all(|segment| segment.field.tags.len() == 1);
-    if is_flat && segments.is_sorted_by(|a, b| a.field.tags <= b.field.tags) {
-        return;
-    }
-    segments.sort_by(|a, b| a.field.tags.cmp(&b.field.tags));
-    let written = out.split_off(base);
-    emit(&segments, 0, base, &written, out);
+/// Whether values of a type are messages, so that an empty one is written, too.
+fn is_message(node: TypeNode<'_>) -> bool {
+    matches!(node, TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::List)
 }
 
+fn number(text: &[u8]) -> Option<Number> {
+    serde_json::from_slice(text).ok()
+}
+
+fn whole(text: &[u8]) -> Option<i64> {
+    let digits = str::from_utf8(text).ok()?;
+    digits.parse().ok().or_else(|| number(text)?.as_i64())
+}
+
+/// Whether a field precedes another in a message.
+fn is_before(field: &Field, other: &Field) -> bool {
+    match field.tags[0].cmp(&other.tags[0]) {
+        Ordering::Equal => field.tags < other.tags,
+        order => order == Ordering::Less,
+    }
+}
+
+/// Appends the fields in `segments`, which are sorted by their tags and of which the first `depth` tags are written.
 fn emit(segments: &[Segment<'_>], depth: usize, base: usize, written: &[u8], out: &mut Vec<u8>) {
     for together in segments.chunk_by(|a, b| a.field.tags[depth] == b.field.tags[depth]) {
         let tags = &together[0].field.tags;
@@ -116,150 +237,6 @@ fn emit(segments: &[Segment<'_>], depth: usize, base: usize, written: &[u8], out
         }
         for segment in together {
             out.extend_from_slice(&written[segment.start - base..segment.end - base]);
-        }
-    }
-}
-
-fn put_elements<'de, A>(mut seq: A, tag: u32, ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), A::Error>
-where
-    A: SeqAccess<'de>,
-{
-    while seq.next_element_seed(Put { tag, ty, is_field: false, out: &mut *out })?.is_some() {}
-    Ok(())
-}
-
-fn ignore<'de, A: SeqAccess<'de>>(mut seq: A) -> Result<(), A::Error> {
-    while seq.next_element::<IgnoredAny>()?.is_some() {}
-    Ok(())
-}
-
-impl<'de> DeserializeSeed<'de> for Put<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.ty.node() {
-            TypeNode::Special(Special::RawExtension | Special::FieldsV1 | Special::Json) => {
-                let text = <&RawValue as serde::Deserialize>::deserialize(deserializer)?.get();
-                if !(self.is_field && text == "null") {
-                    put_message(self.out, self.tag, |out| {
-                        if text != "null" {
-                            put_bytes(out, 1, text.as_bytes());
-                        }
-                    });
-                }
-                Ok(())
-            }
-            TypeNode::Special(Special::Quantity) => deserializer.deserialize_any(self),
-            TypeNode::Special(_) => {
-                let value = <Value as serde::Deserialize>::deserialize(deserializer)?;
-                if !(self.is_field && value.is_null()) {
-                    put_message(self.out, self.tag, |out| encode::message(&value, self.ty, out));
-                }
-                Ok(())
-            }
-            _ => deserializer.deserialize_any(self),
-        }
-    }
-}
-
-impl Put<'_, '_> {
-    fn text(self, text: &str) {
-        match self.ty.node() {
-            TypeNode::String => put_bytes(self.out, self.tag, text.as_bytes()),
-            TypeNode::Bytes => put_bytes(self.out, self.tag, &STANDARD.decode(text).unwrap_or_default()),
-            TypeNode::Special(Special::Quantity) => {
-                put_message(self.out, self.tag, |out| put_bytes(out, 1, text.as_bytes()));
-            }
-            _ => {}
-        }
-    }
-
-    fn whole(self, number: i64) {
-        match self.ty.node() {
-            TypeNode::Int32 | TypeNode::Int64 => put_int(self.out, self.tag, number),
-            _ => self.real(number as f64),
-        }
-    }
-
-    fn real(self, number: f64) {
-        match self.ty.node() {
-            TypeNode::Double => put_double(self.out, self.tag, number),
-            TypeNode::Special(Special::Quantity) => {
-                let text = Value::from(number).to_string();
-                put_message(self.out, self.tag, |out| put_bytes(out, 1, text.as_bytes()));
-            }
-            _ => {}
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for Put<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        if !self.is_field && matches!(self.ty.node(), TypeNode::Struct(_) | TypeNode::Special(_) | TypeNode::List) {
-            put_bytes(self.out, self.tag, b"");
-        }
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
-        if matches!(self.ty.node(), TypeNode::Bool) {
-            put_int(self.out, self.tag, i64::from(value));
-        }
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
-        self.whole(number);
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
-        self.whole(i64::try_from(number).unwrap_or_default());
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
-        self.real(number);
-        Ok(())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.text(text);
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Put { tag, ty, out, .. } = self;
-        match (ty.node(), ty.element()) {
-            (TypeNode::Struct(_), _) => put_message(out, tag, |out| Content { ty, out }.visit_map(map)),
-            (TypeNode::Map, Some(element)) => {
-                while let Some(key) = map.next_key::<coracle_meta::lean::FieldName<'de>>()? {
-                    put_message(out, tag, |out| {
-                        put_bytes(out, 1, key.as_str().as_bytes());
-                        map.next_value_seed(Put { tag: 2, ty: element, is_field: false, out })
-                    })?;
-                }
-                Ok(())
-            }
-            _ => {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(())
-            }
-        }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
-        let Put { tag, ty, is_field, out } = self;
-        match (ty.node(), ty.element()) {
-            (TypeNode::List, Some(element)) if is_field => put_elements(seq, tag, element, out),
-            (TypeNode::List, Some(element)) => put_message(out, tag, |out| put_elements(seq, 1, element, out)),
-            _ => ignore(seq),
         }
     }
 }

@@ -1,8 +1,8 @@
-use coracle_meta::WatchEventType;
+use coracle_meta::{GroupVersionKind, WatchEventType};
 
 use super::metadata::{MessageMetadata, field};
-use super::wire::put_bytes;
-use super::{Envelope, MAGIC, sealed, type_meta};
+use super::wire::{field_length, put_bytes, put_length};
+use super::{Envelope, MAGIC, put_sealed, sealed, sealed_length, type_meta};
 
 /// The length of the length of a watch event.
 const PREFIX: usize = 4;
@@ -64,11 +64,28 @@ pub fn encode_watch_event(event: WatchEventType, object: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Appends the frame of an event with an object's message, which has no envelope. The same as [`encode_watch_event`] of
+/// the sealed message, with one copy.
+pub fn push_watch_event(event: WatchEventType, kind: &GroupVersionKind, message: &[u8], out: &mut Vec<u8>) {
+    let type_meta = type_meta(&kind.api_version(), &kind.kind);
+    let sealed = sealed_length(&type_meta, message);
+    let raw = field_length(sealed);
+    let event_type = event.as_str().as_bytes();
+    let length = field_length(event_type.len()) + field_length(raw);
+    out.reserve(PREFIX + length);
+    out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+    put_bytes(out, 1, event_type);
+    put_length(out, 2, raw);
+    put_length(out, 1, sealed);
+    put_sealed(out, &type_meta, message);
+}
+
 #[cfg(test)]
 mod tests {
     use coracle_meta::INITIAL_EVENTS_END;
     use proptest::prelude::*;
 
+    use super::super::seal;
     use super::*;
 
     fn event(event_type: WatchEventType, version: &str, annotation: Option<&str>) -> Vec<u8> {
@@ -118,6 +135,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_event_is_appended_as_if_its_parts_were_encoded_one_in_another(length in prop::sample::select(vec![0_usize, 1, 90, 127, 128, 16_000, 16_384, 2_097_152])) {
+            let (kind, message) = (GroupVersionKind::new("apps", "v1", "Deployment"), vec![7; length]);
+            let mut out = vec![1, 2];
+            push_watch_event(WatchEventType::Modified, &kind, &message, &mut out);
+            let nested = encode_watch_event(WatchEventType::Modified, &seal(&kind, &message));
+            prop_assert!(out == [&[1, 2], nested.as_slice()].concat());
+        }
+
         #[test]
         fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
             let _ = watch_event_length(&bytes);

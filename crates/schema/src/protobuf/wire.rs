@@ -131,27 +131,51 @@ pub(crate) fn put_double(out: &mut Vec<u8>, tag: u32, value: f64) {
 
 /// Writes a field of bytes: a string, a message.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, tag: u32, bytes: &[u8]) {
-    put_varint(out, u64::from(tag) << 3 | 2);
-    put_varint(out, bytes.len() as u64);
+    put_length(out, tag, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-/// Writes a field that is a message, whose content `write` appends.
-pub(crate) fn put_message<R>(out: &mut Vec<u8>, tag: u32, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+/// Writes the beginning of a field of this number of bytes.
+pub(crate) fn put_length(out: &mut Vec<u8>, tag: u32, length: usize) {
     put_varint(out, u64::from(tag) << 3 | 2);
-    let at = out.len();
+    put_varint(out, length as u64);
+}
+
+/// The length of a field with a tag below 16 and this number of bytes.
+pub(crate) fn field_length(bytes: usize) -> usize {
+    1 + varint_length(bytes as u64) + bytes
+}
+
+/// Writes a field that is a message, whose content `write` appends.
+pub(crate) fn put_message(out: &mut Vec<u8>, tag: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    let length_at = begin_message(out, tag);
+    write(out);
+    end_message(out, length_at);
+}
+
+/// Begins a field that is a message; returns the position of its length, for [`end_message`].
+pub(crate) fn begin_message(out: &mut Vec<u8>, tag: u32) -> usize {
+    put_varint(out, u64::from(tag) << 3 | 2);
     out.push(0);
-    let result = write(out);
-    let length = out.len() - at - 1;
-    let mut prefix = Vec::new();
-    match u8::try_from(length) {
-        Ok(short) if short < 0x80 => out[at] = short,
-        _ => {
-            put_varint(&mut prefix, length as u64);
-            out.splice(at..=at, prefix);
-        }
+    out.len() - 1
+}
+
+/// Sets the length of a message, whose content stands behind it. Most messages are short, and their length has one
+/// byte. The content of longer ones is moved.
+pub(crate) fn end_message(out: &mut Vec<u8>, length_at: usize) {
+    let start = length_at + 1;
+    let mut length = (out.len() - start) as u64;
+    let more = varint_length(length) - 1;
+    if more > 0 {
+        let end = out.len();
+        out.resize(end + more, 0);
+        out.copy_within(start..end, start + more);
     }
-    result
+    for byte in &mut out[length_at..length_at + more] {
+        *byte = length as u8 | 0x80;
+        length >>= 7;
+    }
+    out[length_at + more] = length as u8;
 }
 
 /// The length of a varint in bytes.
@@ -163,6 +187,17 @@ pub(crate) fn varint_length(value: u64) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_length_of_a_message_is_written_before_it() {
+        for length in [0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152] {
+            let content: Vec<u8> = (0..length).map(|at| at as u8).collect();
+            let (mut known, mut later) = (vec![7], vec![7]);
+            put_bytes(&mut known, 3, &content);
+            put_message(&mut later, 3, |out| out.extend_from_slice(&content));
+            assert!(known == later, "{length}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -198,4 +198,18 @@ impl Struct {
         let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
         self.fields.get(at)
     }
+
+    /// The position of the field with a name. The search begins at `expected`, which is the right position if the names
+    /// come in their order.
+    pub(crate) fn position_near(&self, name: &[u8], expected: usize) -> Option<usize> {
+        let is_it = |field: &Field| field.name.len() == name.len() && field.name.as_bytes() == name;
+        let (count, mut at) = (self.fields.len(), expected);
+        while at < count {
+            if is_it(&self.fields[at]) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        self.fields.iter().take(expected).position(is_it)
+    }
 }

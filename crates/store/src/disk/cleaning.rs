@@ -88,7 +88,9 @@ mod tests {
             let mut rewritten = 0;
             for live in &lives {
                 segments.push(Fill { bytes: SEGMENT_BYTES, live: *live });
-                rewritten += plan(&segments, SEGMENT_BYTES).into_iter().flat_map(|run| segments[run].iter()).map(|fill| fill.live).sum::<u64>();
+                for run in plan(&segments, SEGMENT_BYTES) {
+                    rewritten += segments[run].iter().map(|fill| fill.live).sum::<u64>();
+                }
                 segments = cleaned(&segments);
             }
             let most = lives.iter().sum::<u64>() * u64::from(lives.len().ilog2() + 2);
