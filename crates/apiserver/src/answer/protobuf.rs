@@ -18,7 +18,11 @@ pub(crate) fn encode(value: &Value) -> Vec<u8> {
 /// The schema of the kind of a tree. The discovery documents of the core group have no version; theirs is `v1`.
 pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
     let text = |name: &str| tree.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
+    let mut version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
+    // The metadata of both versions is the same message. The table has the newer version.
+    if version.group == "meta.k8s.io" && version.version == "v1beta1" {
+        version.version = "v1".into();
+    }
     Table::newest().kind(&version.kind(text("kind")?))
 }
 

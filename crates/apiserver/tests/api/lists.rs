@@ -99,13 +99,14 @@ async fn an_empty_list_of_metadata_has_no_items_and_any_other_has_none_in_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_of_metadata_in_protobuf_is_the_one_in_json_whether_it_comes_at_once_or_in_pieces() {
-    for count in [2, 30] {
+    let v1 = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadataList");
+    let schema = Table::newest().kind(&v1).unwrap();
+    for (version, count) in [("v1", 2), ("v1", 30), ("v1beta1", 2), ("v1beta1", 30)] {
         let server = with_large_config_maps(count).await;
-        let as_list = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+        let as_list = format!("as=PartialObjectMetadataList;v={version};g=meta.k8s.io");
         let in_json = frames(&server, &format!("application/json;{as_list}")).await;
         let mut in_json: Value = serde_json::from_slice(&in_json).unwrap();
-        let kind = GroupVersionKind::new("meta.k8s.io", "v1", "PartialObjectMetadataList");
-        let schema = Table::newest().kind(&kind).unwrap();
+        let kind = GroupVersionKind::new("meta.k8s.io", version, "PartialObjectMetadataList");
         let in_protobuf = frames(&server, &format!("{PROTOBUF};{as_list}")).await;
         let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();
         // In protobuf, items of lists have no kind.
