@@ -101,8 +101,7 @@ impl ApiServer {
         let ambient = ambient.split("apiserver");
         // Before the revision counts: a kept store has tokens that this key signed.
         let issuer = issuer(options, &ambient)?;
-        let revision = kept.revision(&*store).await?;
-        let is_empty = kept.revision.is_none() && revision <= EMPTY;
+        let (revision, is_empty) = kept.revision(&*store).await?;
         let ambient = after_revision(ambient, revision);
         let authenticator = authenticator(options, &issuer)?;
         let authorizer = authorizer(options)?;
@@ -120,7 +119,6 @@ impl ApiServer {
         let config = config(options)?;
         let outgoing_calls = Arc::new(OutgoingCalls::new(options)?);
         let builder = Registry::builder(storage, ambient.clone(), recorder.clone())
-            .release(options.release.clone())
             .authorizer(Arc::new(authorizer))
             .outgoing(Arc::clone(&outgoing_calls) as Arc<dyn Outgoing>);
         let registry = registry(builder, options, &config, &authenticator, &issuer)?;
@@ -415,12 +413,13 @@ pub(crate) struct Kept<'a> {
 }
 
 impl Kept<'_> {
-    /// The revision of which the state of `store` is.
-    async fn revision(&self, store: &dyn Store) -> Result<Revision, Error> {
-        match self.revision {
-            Some(revision) => Ok(revision),
-            None => Ok(store.status().await?.revision),
+    /// The revision of which the state of `store` is, and whether the store has never had an object.
+    async fn revision(&self, store: &dyn Store) -> Result<(Revision, bool), Error> {
+        if let Some(revision) = self.revision {
+            return Ok((revision, false));
         }
+        let revision = store.status().await?.revision;
+        Ok((revision, revision <= EMPTY))
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) struct CacheState {
     pub(crate) announced: Announced,
     /// How many readers wait for the state to change.
     waiting: usize,
+    /// Whether a reader has found a value in the store whose change is pending: the next one should find it here.
+    pub(crate) is_missed: bool,
     /// The position of the cursor that feeds this, if it can be read from here.
     pub(crate) position: Option<Arc<dyn Position>>,
     /// Why the last attempts to feed this failed, and how many there were.
@@ -75,7 +77,8 @@ impl CacheState {
     /// Whether changes may stay pending: no reader or watch needs them, they are few, and the position shows whether the
     /// state is outdated.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.waiting == 0 && self.interests.is_empty() && self.announced.len() < MANY && self.position.is_some()
+        let is_needed = self.waiting > 0 || self.is_missed || !self.interests.is_empty();
+        !is_needed && self.announced.len() < MANY && self.position.is_some()
     }
 
     /// Moves to the store's newest revision, if the store reports without a round trip that nothing has changed.
@@ -119,6 +122,7 @@ impl Cache {
             interests: Interests::default(),
             announced: Announced::default(),
             waiting: 0,
+            is_missed: false,
             position: None,
             failure: None,
             failures: 0,
@@ -175,6 +179,15 @@ impl Cache {
                 }
             }
             moved.await;
+        }
+    }
+
+    /// A reader has found a value of this revision in the store, and not here.
+    pub(crate) fn missed(&self, revision: Revision) {
+        let mut state = self.state();
+        if state.revision < revision {
+            state.is_missed = true;
+            self.asked.notify_one();
         }
     }
 

@@ -143,6 +143,7 @@ impl Feed {
         state.objects = objects;
         state.decoded = Objects::new();
         state.unreadable = unreadable;
+        state.is_missed = false;
         state.revision = revision;
         state.announced.reach(revision);
         state.last_change = revision;
@@ -156,6 +157,7 @@ impl Feed {
     fn apply(&self, batch: WatchBatch) {
         let now = Instant::now();
         let mut state = self.cache.state();
+        state.is_missed = false;
         let seen = state.revision;
         for event in batch.events.iter().filter(|event| event.kv.mod_revision > seen) {
             self.apply_event(&mut state, event, now);
@@ -246,6 +248,19 @@ mod tests {
         let read = storage.get(&resource, &thing(7).key(), Freshness::Any).await.unwrap().unwrap();
         assert_eq!(read.object().name(), "t7");
         assert_eq!(cache.state().objects.len(), 10, "a reader does");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_that_a_reader_has_found_in_the_store_is_found_by_the_next_one_in_the_cache() {
+        let (storage, resource) = storage();
+        put(&storage, &resource, 0, &Draft::laid_out(render(&thing(0))).unwrap()).await;
+        let key = thing(0).key();
+        let read = || storage.get(&resource, &key, Freshness::Newest);
+        let first = read().await.unwrap().unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let (second, third) = (read().await.unwrap().unwrap(), read().await.unwrap().unwrap());
+        assert!(first.value() == second.value() && !first.is_same(&second), "the first one has read the store");
+        assert!(second.is_same(&third), "the others share an object");
     }
 
     #[tokio::test(start_paused = true)]

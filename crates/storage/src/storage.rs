@@ -224,8 +224,17 @@ impl Storage {
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
         match self.cached(resource, &resource.short_key(key), &kv) {
             Some(stored) => Ok(Some(stored)),
-            None => stored(resource, kv).map(Some),
+            None => {
+                self.missed(resource, kv.mod_revision);
+                stored(resource, kv).map(Some)
+            }
         }
+    }
+
+    /// Lets the cache apply a change that a reader has found in the store.
+    fn missed(&self, resource: &Resource, revision: Revision) {
+        let cache = self.inner.caches().by_directory.get(&resource.directory).cloned();
+        cache.iter().for_each(|cache| cache.missed(revision));
     }
 
     /// The object of a value, if the cache has it, or a write of this process that the cache has not applied: it may be
