@@ -240,7 +240,7 @@ fn counts(event: &Event) -> bool {
         let before = event.prev_kv.as_ref().filter(|_| event.kind == EventKind::Put).and_then(object);
         before.zip(object(&event.kv)).is_some_and(|(before, after)| is_heartbeat(&before, &after))
     };
-    !is_record(key) && !(may_be_node(&event.kv.value) && is_heartbeat_of_node())
+    !(is_record(key) || may_be_node(&event.kv.value) && is_heartbeat_of_node())
 }
 
 impl fmt::Display for Changed {
