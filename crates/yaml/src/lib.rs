@@ -14,6 +14,7 @@ mod at;
 mod emit;
 mod error;
 mod node;
+mod placed_error;
 mod reader;
 mod scalar;
 mod spanned;
@@ -23,8 +24,8 @@ pub use at::{At, UnreadFields};
 pub use emit::{to_yaml, to_yaml_up_to};
 pub use error::{InvalidFile, YamlError};
 pub use node::{YamlField, YamlNode, YamlValue};
+pub use placed_error::PlacedError;
 pub use reader::{KnownFields, StrictReader};
 /// A line and a column.
 pub use serde_saphyr::Location;
 pub use spanned::Spanned;
-pub use typed::PlacedError;

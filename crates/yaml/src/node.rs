@@ -6,7 +6,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Options, Spanned};
 
 use crate::error::YamlError;
-use crate::typed::PlacedError;
+use crate::placed_error::PlacedError;
 
 /// A value of a document, and where it begins.
 #[derive(Clone, Debug)]

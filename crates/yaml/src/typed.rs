@@ -6,14 +6,13 @@
 //! ten times as much code as this one.
 
 mod access;
-mod error;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde_json::Value;
 
 use self::access::{Fields, Items, Located, Variant};
-pub use self::error::PlacedError;
 use crate::node::{YamlNode, YamlValue};
+use crate::placed_error::PlacedError;
 use crate::spanned::MARKER;
 
 impl YamlNode {

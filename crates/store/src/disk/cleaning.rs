@@ -1,4 +1,4 @@
-//! Which segments are written anew after a compaction.
+//! Which segments are written again after a compaction.
 
 use std::ops::Range;
 

@@ -96,14 +96,14 @@ fn header(segment: u64, place: u64, length: u32, number: u64) -> [u8; HEADER_BYT
 
 /// An entry that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct SegmentEntry<'a> {
     pub(crate) number: u64,
     pub(crate) frame: &'a [u8],
     /// The place after the entry.
     pub(crate) end: u64,
 }
 
-impl Entry<'_> {
+impl SegmentEntry<'_> {
     pub(crate) fn placed(&self) -> Placed {
         let length = u32::try_from(self.frame.len()).expect("its length was read from 32 bits");
         Placed { number: self.number, length, crc: frame::crc_of(self.frame) }
@@ -112,7 +112,7 @@ impl Entry<'_> {
 
 /// The entries of a segment, in order. A place without an entry ends the segment or is damaged; the entries after it
 /// are found nevertheless, because they may prove that the damaged one was acknowledged.
-pub(crate) fn entries(segment: u64, bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+pub(crate) fn entries(segment: u64, bytes: &[u8]) -> impl Iterator<Item = SegmentEntry<'_>> {
     // Zeros at the end were allocated and not written.
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let mut place = 0;
@@ -128,7 +128,7 @@ pub(crate) fn entries(segment: u64, bytes: &[u8]) -> impl Iterator<Item = Entry<
     })
 }
 
-fn entry_at(segment: u64, bytes: &[u8], place: usize) -> Option<Entry<'_>> {
+fn entry_at(segment: u64, bytes: &[u8], place: usize) -> Option<SegmentEntry<'_>> {
     let (found, rest) = bytes[place..].split_first_chunk::<HEADER_BYTES>()?;
     let (length, number) = found.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length);
@@ -138,7 +138,7 @@ fn entry_at(segment: u64, bytes: &[u8], place: usize) -> Option<Entry<'_>> {
     let number = u64::from_le_bytes(*number.first_chunk()?);
     let frame = &rest[..length as usize];
     let end = (place + HEADER_BYTES + frame.len()) as u64;
-    (header(segment, place as u64, length, number) == *found).then_some(Entry { number, frame, end })
+    (header(segment, place as u64, length, number) == *found).then_some(SegmentEntry { number, frame, end })
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use serde::de::value::{MapDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_saphyr::Location;
 
-use super::{PlacedError, Typed, refused};
+use super::{Typed, refused};
 use crate::node::{YamlField, YamlNode};
+use crate::placed_error::PlacedError;
 
 /// The items of a list that are not read yet.
 pub(super) struct Items<'n>(pub(super) Iter<'n, YamlNode>);

@@ -20,12 +20,12 @@ impl PlacedError {
     }
 
     /// The error at the place of the value that was read, if a value is the cause and the place is not known yet.
-    pub(super) fn of_value(self, location: Location) -> Self {
+    pub(crate) fn of_value(self, location: Location) -> Self {
         if self.is_of_value { self.within(location) } else { self }
     }
 
     /// The error at this place, if its place is not known yet.
-    pub(super) fn within(mut self, location: Location) -> Self {
+    pub(crate) fn within(mut self, location: Location) -> Self {
         if self.location == Location::UNKNOWN {
             self.location = location;
         }
