@@ -10,11 +10,15 @@ use crate::rows::{self, Operation, Row};
 /// The argument of a process that runs one row.
 pub(crate) const CHILD: &str = "--child";
 
+/// How often a server is measured. Its threads do more if they must wait for a processor: the run with the fewest
+/// instructions counts.
+const SERVER_RUNS: usize = 3;
+
 /// What a row costs, divided by how often it runs its operation.
 pub(crate) struct Cost {
     /// Instructions of the processor, as callgrind counts them.
     pub(crate) instructions: u64,
-    /// How often the runtime polls a task, as callgrind counts it.
+    /// How often the runtime polls a task, as callgrind counts it. Not counted for a server, whose threads share tasks.
     pub(crate) polls: u64,
     /// What the process allocates. Not counted for a row that runs the program.
     pub(crate) allocated: Allocated,
@@ -63,9 +67,13 @@ pub(crate) fn of(row: &Row) -> Result<Cost, String> {
             Ok(Cost { instructions, polls, allocated: Allocated::default() })
         }
         Operation::Server(arguments) => {
-            program::until_greeting(valgrind.arg(program::PATH).args(arguments).arg(folder.path().join("state")))?;
-            let Profile { instructions, polls } = Profile::read(&file)?;
-            Ok(Cost { instructions, polls, allocated: Allocated::default() })
+            valgrind.arg(program::PATH).args(arguments).arg(folder.path().join("state"));
+            let mut fewest = u64::MAX;
+            for _ in 0..SERVER_RUNS {
+                program::until_greeting(&mut valgrind)?;
+                fewest = fewest.min(Profile::read(&file)?.instructions);
+            }
+            Ok(Cost { instructions: fewest, polls: 0, allocated: Allocated::default() })
         }
     }
 }
