@@ -14,9 +14,8 @@ use crate::disk::file_system::io_error;
 use crate::disk::floor_file::{decode_floor, encode_floor};
 use crate::disk::folder::Folder;
 use crate::disk::frame;
-use crate::disk::frame_writer::FrameWriter;
+use crate::disk::frame_writer::write_log;
 use crate::disk::head::{Head, HeadFile};
-use crate::disk::segment_log::SegmentLog;
 use crate::disk::{Disk, Syncing};
 use crate::durable::{Content, Durable, Record};
 use crate::{Error, Revision};
@@ -106,18 +105,13 @@ pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<R
     let backup = File::open(file).map_err(|error| io_error(file, &error))?;
     let (floor, frames, report) = read_backup(BufReader::new(backup), file, revision)?;
     let folder = Folder::create(path)?;
-    let mut log = SegmentLog::create(&folder.log(), &floor)?;
-    let mut writer = FrameWriter::new(&mut log);
-    frames.iter().for_each(|(number, frame)| writer.add(*number, frame));
-    writer.finish()?;
-    let last = log.read(Head::default(), &mut |_| {})?;
+    let (last, size_bytes) = write_log(&folder.log(), &floor, Head::default(), |take| {
+        frames.iter().for_each(|(number, frame)| take(*number, frame));
+        Ok(())
+    })?;
     let mut head = HeadFile::create(&folder.head()).map_err(|error| io_error(path, &error))?;
     let advanced = head.advance(last.sequence, report.revision, last.crc).and_then(|()| head.sync());
     advanced.map_err(|error| io_error(path, &error))?;
-    let size_bytes = log.size_bytes();
-    if log.close() {
-        return Err(Error::Unavailable(format!("{}: the log could not be synced", path.display())));
-    }
     folder.complete()?;
     Ok(Report { size_bytes, ..report })
 }
@@ -129,20 +123,6 @@ pub fn defragment(path: &Path) -> Result<Report, Error> {
     disk.defragment()?;
     drop(disk);
     check(path)
-}
-
-/// Copies a log to a second folder, and reads the copy back.
-pub(super) fn rewrite(folder: &Folder, log: &SegmentLog, head: Head) -> Result<(), Error> {
-    let next = folder.make_next_log()?;
-    let mut copy = SegmentLog::create(&next, &log.floor())?;
-    let mut writer = FrameWriter::new(&mut copy);
-    log.each_frame(&mut |number, frame| writer.add(number, &frame))?;
-    writer.finish()?;
-    copy.read(head, &mut |_| {})?;
-    if copy.close() {
-        return Err(Error::Unavailable(format!("{}: the copy could not be synced", next.display())));
-    }
-    Ok(())
 }
 
 pub(super) struct BackupWriter<W: Write> {

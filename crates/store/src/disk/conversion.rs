@@ -4,9 +4,8 @@ use crate::Error;
 use crate::disk::chain::Chain;
 use crate::disk::folder::Folder;
 use crate::disk::frame;
-use crate::disk::frame_writer::FrameWriter;
+use crate::disk::frame_writer::write_log;
 use crate::disk::head::Head;
-use crate::disk::segment_log::SegmentLog;
 use crate::disk::sled_log::SledLog;
 
 /// Replaces a log in sled by segments with the same records.
@@ -21,19 +20,14 @@ pub(super) fn convert(folder: &Folder, head: Head) -> Result<(), Error> {
     let mut chain = Chain::new(floor, head);
     old.each_frame(&mut |number, bytes| chain.take(number, frame::decode(bytes), &mut |_| {}))?;
     let end = chain.finish().end(&folder.log())?;
-    let mut new = SegmentLog::create(&folder.make_next_log()?, &floor)?;
-    let mut writer = FrameWriter::new(&mut new);
-    old.each_frame(&mut |number, bytes| {
-        if number <= end.sequence {
-            writer.add(number, &bytes);
-        }
+    write_log(&folder.make_next_log()?, &floor, head, |take| {
+        old.each_frame(&mut |number, frame| {
+            if number <= end.sequence {
+                take(number, &frame);
+            }
+        })
     })?;
-    writer.finish()?;
-    new.read(head, &mut |_| {})?;
     drop(old);
-    if new.close() {
-        return Err(Error::Unavailable(format!("{}: the new log could not be synced", folder.path().display())));
-    }
     folder.complete()?;
     folder.swap_log()
 }

@@ -4,19 +4,18 @@
 //! floor: 36 bytes and their crc32c | numbers of records: u64 each | crc32c of all before: u32
 //! ```
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use bytes::{Buf, BufMut};
 
 use crate::Error;
 use crate::disk::chain::Floor;
-use crate::disk::file_system::{io_error, sync_folder};
+use crate::disk::file_system::{io_error, replace_file};
 use crate::durable::Base;
 
 const NAME: &str = "floor";
-const NEW_NAME: &str = "floor.new";
 const FLOOR_BYTES: usize = 40;
 const CRC_BYTES: usize = 4;
 
@@ -38,15 +37,7 @@ pub(crate) fn read(log: &Path) -> Result<(Floor, Vec<u64>), Error> {
 
 /// Replaces the file; returns when that is durable.
 pub(crate) fn write(log: &Path, floor: &Floor, gone: &[u64]) -> Result<(), Error> {
-    let path = log.join(NEW_NAME);
-    let replace = || {
-        let mut file = File::create(&path)?;
-        file.write_all(&encode(floor, gone))?;
-        file.sync_all()?;
-        fs::rename(&path, log.join(NAME))?;
-        sync_folder(log)
-    };
-    replace().map_err(|error| io_error(&path, &error))
+    replace_file(&log.join(NAME), &encode(floor, gone))
 }
 
 fn encode(floor: &Floor, gone: &[u64]) -> Vec<u8> {

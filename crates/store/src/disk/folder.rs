@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::disk::chain::Floor;
-use crate::disk::file_system::{io_error, sync_folder};
+use crate::disk::file_system::{io_error, replace_file, sync_folder};
 use crate::disk::head::HeadFile;
 use crate::disk::segment_log::SegmentLog;
 
@@ -72,19 +72,8 @@ impl Folder {
 
     /// Marks the folder durably as that of a store.
     pub(crate) fn complete(&self) -> Result<(), Error> {
-        let complete = || {
-            let format = self.path.join("FORMAT.new");
-            fs::write(&format, FORMAT_LINE)?;
-            File::open(&format)?.sync_all()?;
-            fs::rename(format, self.path.join("FORMAT"))?;
-            sync_folder(&self.path)?;
-            self.path.parent().map_or(Ok(()), sync_folder)
-        };
-        complete().map_err(|error| io_error(&self.path, &error))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+        replace_file(&self.path.join("FORMAT"), FORMAT_LINE.as_bytes())?;
+        self.path.parent().map_or(Ok(()), sync_folder).map_err(|error| io_error(&self.path, &error))
     }
 
     pub(crate) fn head(&self) -> PathBuf {

@@ -35,6 +35,7 @@ use crate::disk::chain::Link;
 use crate::disk::entry::Group;
 use crate::disk::file_system::io_error;
 use crate::disk::folder::Folder;
+use crate::disk::frame_writer::write_log;
 use crate::disk::head::{Head, HeadFile};
 use crate::disk::segment_log::{SEGMENT_BYTES, SegmentLog};
 use crate::durable::{Base, Content, Durable, Record, Trim};
@@ -138,7 +139,11 @@ impl Disk {
     /// Rewrites the log into a second folder without the space of compacted records.
     fn rewrite(&mut self) -> Result<(), Error> {
         let log = self.log.as_ref().ok_or_else(not_open)?;
-        backup::rewrite(&self.folder, log, self.head.head())
+        let next = self.folder.make_next_log()?;
+        write_log(&next, &log.floor(), self.head.head(), |take| {
+            log.each_frame(&mut |number, frame| take(number, &frame))
+        })
+        .map(drop)
     }
 
     /// Record `sequence`, which must exist unless compaction removed it, and the newest revision up to it.

@@ -1,12 +1,10 @@
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::disk::file_system::{io_error, sync_folder};
+use crate::disk::file_system::{UNFINISHED, io_error, replace_file, sync_folder};
 
-/// The end of the name of a file that replaces another one when it is complete.
-const UNFINISHED: &str = ".new";
 /// The length of a segment's name: numbers sort as they count.
 const NAME_DIGITS: usize = 20;
 
@@ -34,8 +32,9 @@ impl SegmentFolder {
 
     /// Removes what an interrupted replacement has left.
     pub(crate) fn remove_unfinished(&self) -> Result<(), Error> {
-        for name in self.names()?.into_iter().filter(|name| name.ends_with(UNFINISHED)) {
-            fs::remove_file(self.path.join(name)).map_err(|error| self.failed(&error))?;
+        let paths = self.names()?.into_iter().map(|name| self.path.join(name));
+        for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == UNFINISHED)) {
+            fs::remove_file(path).map_err(|error| self.failed(&error))?;
         }
         Ok(())
     }
@@ -62,16 +61,7 @@ impl SegmentFolder {
 
     /// Replaces a segment by a file with these bytes; returns when that is durable.
     pub(crate) fn replace(&self, segment: u64, bytes: &[u8]) -> Result<(), Error> {
-        let path = self.file(segment);
-        let new = path.with_extension(&UNFINISHED[1..]);
-        let replace = || -> io::Result<()> {
-            let mut file = File::create(&new)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        };
-        replace().map_err(|error| io_error(&new, &error))?;
-        self.sync()
+        replace_file(&self.file(segment), bytes)
     }
 
     pub(crate) fn remove(&self, segment: u64) -> Result<(), Error> {
