@@ -25,6 +25,7 @@ mod webhook;
 mod authorizers;
 mod binding;
 mod node;
+mod or_default;
 mod policy;
 mod policy_blocks;
 mod policy_part;

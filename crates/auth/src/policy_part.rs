@@ -47,21 +47,9 @@ impl PolicyPart {
 struct StoredPart {
     kind: String,
     metadata: StoredName,
-    rules: Option<Vec<StoredRule>>,
+    rules: Option<Vec<Rule>>,
     role_ref: Option<StoredName>,
     subjects: Option<Vec<StoredName>>,
-}
-
-/// A rule of a role.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct StoredRule {
-    verbs: Option<Vec<String>>,
-    api_groups: Option<Vec<String>>,
-    resources: Option<Vec<String>>,
-    resource_names: Option<Vec<String>>,
-    #[serde(rename = "nonResourceURLs")]
-    non_resource_urls: Option<Vec<String>>,
 }
 
 /// The metadata of an object, or a reference to one.
@@ -75,9 +63,7 @@ struct StoredName {
 impl StoredPart {
     fn into_part(self) -> PolicyPart {
         let grants = match self.kind.as_str() {
-            "ClusterRole" | "Role" => {
-                PartGrants::Rules(self.rules.into_iter().flatten().map(StoredRule::into_rule).collect())
-            }
+            "ClusterRole" | "Role" => PartGrants::Rules(self.rules.unwrap_or_default().into()),
             _ => {
                 let role = self.role_ref.unwrap_or_default();
                 let role = RoleRef::new(role.kind.as_deref().unwrap_or(""), role.name.unwrap_or_default());
@@ -87,18 +73,6 @@ impl StoredPart {
         };
         let StoredName { namespace, name, .. } = self.metadata;
         PolicyPart { namespace: namespace.unwrap_or_default(), name: name.unwrap_or_default(), grants }
-    }
-}
-
-impl StoredRule {
-    fn into_rule(self) -> Rule {
-        Rule {
-            verbs: self.verbs.unwrap_or_default(),
-            api_groups: self.api_groups.unwrap_or_default(),
-            resources: self.resources.unwrap_or_default(),
-            resource_names: self.resource_names.unwrap_or_default(),
-            non_resource_urls: self.non_resource_urls.unwrap_or_default(),
-        }
     }
 }
 

@@ -1,21 +1,30 @@
 use coracle_meta::{GroupVersionResource, Object, ResourcePath};
 use coracle_registry::{PathRule, ResourceRule, Target};
+use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::or_default::or_default;
 
 /// One rule of a role: allowed verbs on resources or on paths.
 ///
 /// In Kubernetes: `rbacv1.PolicyRule`, and `pkg/apis/rbac/v1.RuleAllows`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Rule {
     /// The verbs; `*` means all.
+    #[serde(deserialize_with = "or_default")]
     pub verbs: Vec<String>,
     /// The groups; `*` means all, the empty text the core group.
+    #[serde(deserialize_with = "or_default")]
     pub api_groups: Vec<String>,
     /// The resources: `resource`, `resource/subresource`, `*/subresource`; `*` means all.
+    #[serde(deserialize_with = "or_default")]
     pub resources: Vec<String>,
     /// The names; empty for all.
+    #[serde(deserialize_with = "or_default")]
     pub resource_names: Vec<String>,
     /// The non-resource paths, which can end with a star.
+    #[serde(rename = "nonResourceURLs", deserialize_with = "or_default")]
     pub non_resource_urls: Vec<String>,
 }
 

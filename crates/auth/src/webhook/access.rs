@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::remembered::Remembered;
-use super::review::{ReviewRequest, or_default};
+use super::review::ReviewRequest;
 use super::{ReviewVersion, ReviewWebhook};
+use crate::or_default::or_default;
 
 /// The maximum number of cached responses. In Kubernetes: `cache.NewLRUExpireCache(8192)`.
 const MOST: usize = 8192;

@@ -158,15 +158,6 @@ fn status<T: DeserializeOwned + Default>(mut answer: Value, api_version: &str, k
     }
 }
 
-/// A field where `null` means missing, as in Go.
-pub(super) fn or_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-where
-    T: serde::Deserialize<'de> + Default,
-    D: serde::Deserializer<'de>,
-{
-    Ok(<Option<T> as serde::Deserialize>::deserialize(deserializer)?.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use coracle_meta::Status;

@@ -14,8 +14,9 @@ use sha2::{Digest, Sha256};
 
 use super::ReviewWebhook;
 use super::remembered::Remembered;
-use super::review::{ReviewRequest, or_default};
+use super::review::ReviewRequest;
 use crate::invalidated::refused;
+use crate::or_default::or_default;
 
 /// The timeout of a request for all attempts together. In Kubernetes: `sharedLookupTimeout`.
 const PATIENCE: Duration = Duration::from_secs(30);
