@@ -197,11 +197,7 @@ impl AnyApi {
             self.note(read.map_err(|source| malformed(request, source))?.as_ref());
             return Ok(());
         };
-        if let Some(origin) = self.client.origin()
-            && object.revision() > 0
-        {
-            origin.wrote(&self.resource, object.revision());
-        }
+        self.note_revision(Some(object.revision()).filter(|revision| *revision > 0));
         Ok(())
     }
 
@@ -217,9 +213,11 @@ impl AnyApi {
 
     /// Records for the origin the revision that caches must reach to show this write.
     fn note(&self, object: &dyn AnyObject) {
-        if let Some(origin) = self.client.origin()
-            && let Some(revision) = parse_resource_version(object.resource_version())
-        {
+        self.note_revision(parse_resource_version(object.resource_version()));
+    }
+
+    fn note_revision(&self, revision: Option<i64>) {
+        if let Some((origin, revision)) = self.client.origin().zip(revision) {
             origin.wrote(&self.resource, revision);
         }
     }
