@@ -7,7 +7,7 @@
 
 mod access;
 
-use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde_json::Value;
 
 use self::access::{Fields, Items, Located, Variant};
@@ -41,11 +41,17 @@ impl<'n> Typed<'n> {
         PlacedError::at(self.0.location, message)
     }
 
-    fn number<V: Visitor<'n>>(self, visitor: V) -> Result<V::Value, PlacedError> {
+    /// A number or a bool, which `is_wanted` recognizes.
+    fn unquoted<V: Visitor<'n>>(
+        self,
+        wanted: &str,
+        is_wanted: fn(&Value) -> bool,
+        visitor: V,
+    ) -> Result<V::Value, PlacedError> {
         match &self.0.value {
-            YamlValue::Scalar(Value::Number(_)) => self.scalar(visitor),
-            YamlValue::Scalar(Value::String(_)) => Err(self.misfit("a number", ": it takes no quotes")),
-            _ => Err(self.misfit("a number", "")),
+            YamlValue::Scalar(scalar) if is_wanted(scalar) => self.scalar(visitor),
+            YamlValue::Scalar(Value::String(_)) => Err(self.misfit(wanted, ": it takes no quotes")),
+            _ => Err(self.misfit(wanted, "")),
         }
     }
 
@@ -75,7 +81,7 @@ impl<'n> Typed<'n> {
 macro_rules! numbers {
     ($($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
-            self.number(visitor)
+            self.unquoted("a number", Value::is_number, visitor)
         })*
     };
 }
@@ -101,11 +107,7 @@ impl<'de> Deserializer<'de> for Typed<'de> {
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
-        match &self.0.value {
-            YamlValue::Scalar(Value::Bool(_)) => self.scalar(visitor),
-            YamlValue::Scalar(Value::String(_)) => Err(self.misfit("`true` or `false`", ": it takes no quotes")),
-            _ => Err(self.misfit("`true` or `false`", "")),
-        }
+        self.unquoted("`true` or `false`", Value::is_boolean, visitor)
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, PlacedError> {
@@ -189,11 +191,6 @@ impl<'de> Deserializer<'de> for Typed<'de> {
         };
         visitor.visit_enum(variant).map_err(|error| error.of_value(self.0.location).within(place))
     }
-}
-
-/// The error of a value that a visitor refuses.
-fn refused(message: impl std::fmt::Display) -> PlacedError {
-    de::Error::custom(message)
 }
 
 #[cfg(test)]

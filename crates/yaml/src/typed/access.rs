@@ -4,7 +4,7 @@ use serde::de::value::{MapDeserializer, StrDeserializer, U64Deserializer};
 use serde::de::{self, DeserializeSeed, EnumAccess, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor};
 use serde_saphyr::Location;
 
-use super::{Typed, refused};
+use super::Typed;
 use crate::node::{YamlField, YamlNode};
 use crate::placed_error::PlacedError;
 
@@ -56,7 +56,7 @@ impl<'n> MapAccess<'n> for &mut Fields<'n> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'n>>(&mut self, seed: S) -> Result<S::Value, PlacedError> {
-        let field = self.last.ok_or_else(|| refused("a value was read before its key"))?;
+        let field = self.last.ok_or_else(|| de::Error::custom("a value was read before its key"))?;
         seed.deserialize(Typed(&field.node)).map_err(|error| error.of_value(field.node.location).within(field.location))
     }
 }
