@@ -13,7 +13,7 @@ fn object(kind: &coracle_meta::GroupVersionKind, seed: u64) -> (Value, coracle_s
     let schema = Table::newest().kind(kind).unwrap();
     let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
     object.set_kind(kind);
-    (normalize(object, None, &schema).unwrap().object.into_value(), schema)
+    (normalize(object, &schema).unwrap().object.into_value(), schema)
 }
 
 /// The object after it was read and written as a `K`, in the form in which the server would keep it.
@@ -28,7 +28,7 @@ fn through<K: Resource>(seed: u64) -> (Value, Value) {
         claim.remove("apiVersion");
     }
     let after = Object::from_value(written).unwrap();
-    (before, normalize(after, None, &schema).unwrap().object.into_value())
+    (before, normalize(after, &schema).unwrap().object.into_value())
 }
 
 /// Calls a function with the type of every kind that has one.

@@ -89,7 +89,7 @@ fn from_version(value: &[u8], version: &dyn Strategy, hub: &dyn Strategy) -> Res
         return Ok(object);
     }
     version.to_hub(&mut object).map_err(|status| status.message)?;
-    Ok(normalize(object, None, &hub.spec().schema)?.object)
+    Ok(normalize(object, &hub.spec().schema)?.object)
 }
 
 /// An object of a former version, in the hub's form.

@@ -135,7 +135,7 @@ impl Kind {
         match hub.offers.form {
             MemoryForm::Structs => {
                 let known = before.filter(|before| before.is_checked());
-                let normal = decode::normalize(object, known, &hub.schema).map_err(Status::internal)?;
+                let normal = decode::normalize_change(object, known, &hub.schema).map_err(Status::internal)?;
                 Ok(normal.object.checked())
             }
             MemoryForm::Maps => self.to_stored(object),

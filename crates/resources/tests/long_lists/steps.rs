@@ -94,9 +94,9 @@ pub(crate) fn of_the_schema(kind: &dyn Strategy, value: &Value) -> Times {
     let (json, api_version) = (value.to_string(), gvk.api_version());
     let read = take(&mut times, "JSON", || decode(json.as_bytes(), Format::Json, gvk, schema));
     take(&mut times, "YAML", || decode(json.as_bytes(), Format::Yaml, gvk, schema).is_ok());
-    let Some(stored) = read.ok().and_then(|read| normalize(read.object, None, schema).ok()) else { return times };
+    let Some(stored) = read.ok().and_then(|read| normalize(read.object, schema).ok()) else { return times };
     let stored = stored.object;
-    take(&mut times, "normal form", || normalize(stored.clone(), None, schema).is_ok());
+    take(&mut times, "normal form", || normalize(stored.clone(), schema).is_ok());
     let message = take(&mut times, "protobuf written", || protobuf::encode(stored.tree(), schema));
     take(&mut times, "protobuf read", || decode(&message, Format::Protobuf, gvk, schema).is_ok());
     let other = reversed(value);

@@ -397,9 +397,14 @@ pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, Str
 }
 
 /// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
-/// have left is put into canonical form. Doing it twice changes nothing. Parts that equal those of `known`, an object in
-/// this form, are not looked at again.
-pub fn normalize(object: Object, known: Option<&Object>, schema: &KindSchema) -> Result<Decoded, String> {
+/// have left is put into canonical form. Doing it twice changes nothing.
+pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
+    normalize_change(object, None, schema)
+}
+
+/// As [`normalize`], for a change of `known`, an object in this form: parts that equal those of it are not looked at
+/// again.
+pub fn normalize_change(object: Object, known: Option<&Object>, schema: &KindSchema) -> Result<Decoded, String> {
     let known = known.map(Object::as_value);
     if schema.structural().is_none() && normal::is_normal(object.as_value(), known, schema.root()) {
         return Ok(Decoded { object, strict: Vec::new() });

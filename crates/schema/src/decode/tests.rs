@@ -122,9 +122,9 @@ fn printed_objects_are_normal() {
     let role =
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": []});
     let schema = Table::newest().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
-    let once = normalize(Object::from_value(role).unwrap(), None, &schema).unwrap().object;
+    let once = normalize(Object::from_value(role).unwrap(), &schema).unwrap().object;
     assert_eq!(once.field("rules"), Some(&Value::Null));
-    assert_eq!(normalize(once.clone(), None, &schema).unwrap().object, once);
+    assert_eq!(normalize(once.clone(), &schema).unwrap().object, once);
 }
 
 #[test]

@@ -97,7 +97,7 @@ mod tests {
                 {"type": "Ready", "status": "False"}, {"type": "PodScheduled", "status": "True"}]},
         });
         let decoded = crate::decode::decode_value(pod, &schema).unwrap();
-        (kind, schema.clone(), normalize(decoded.object, None, &schema).unwrap().object.into_tree())
+        (kind, schema.clone(), normalize(decoded.object, &schema).unwrap().object.into_tree())
     }
 
     /// The decoded result of a patch, with the strict findings, or the error.

@@ -44,7 +44,7 @@ proptest! {
         let (kind, schema) = &kinds[which.index(kinds.len())];
         let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
         object.set_kind(kind);
-        let normal = normalize(object, None, schema).unwrap().object;
+        let normal = normalize(object, schema).unwrap().object;
         let bytes = encode(normal.tree(), schema);
         let read = decode(&bytes, Format::Protobuf, kind, schema).unwrap();
         prop_assert_eq!(read.object.to_value(), normal.to_value());
@@ -57,7 +57,7 @@ proptest! {
         let (kind, schema) = &kinds[which.index(kinds.len())];
         let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
         object.set_kind(kind);
-        let object = normalize(object, None, schema).unwrap().object;
+        let object = normalize(object, schema).unwrap().object;
         let text = serde_json::to_vec(object.tree()).unwrap();
         prop_assert_eq!(seal(kind, &transcode(&text, schema).unwrap()), encode(object.tree(), schema));
     }

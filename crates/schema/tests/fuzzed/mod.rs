@@ -44,12 +44,12 @@ pub(crate) fn body(bytes: &[u8]) {
     let (kind, schema) = kind(*number);
     let format = [Format::Json, Format::Yaml, Format::Protobuf][usize::from(*format) % 3];
     let Ok(read) = decode::decode(body, format, &kind, &schema) else { return };
-    let Ok(stored) = normalize(read.object, None, &schema) else { return };
-    let again = normalize(stored.object.clone(), None, &schema).expect("what is stored can be read");
+    let Ok(stored) = normalize(read.object, &schema) else { return };
+    let again = normalize(stored.object.clone(), &schema).expect("what is stored can be read");
     assert_eq!(again.object.to_value(), stored.object.to_value(), "stored twice");
     let message = protobuf::encode(stored.object.tree(), &schema);
     let back = decode::decode(&message, Format::Protobuf, &kind, &schema).expect("what was written can be read");
-    let back = normalize(back.object, None, &schema).expect("what was written can be stored");
+    let back = normalize(back.object, &schema).expect("what was written can be stored");
     assert_eq!(back.object.to_value(), stored.object.to_value(), "by way of protobuf");
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn patch(bytes: &[u8]) {
             .and_then(|merged| from_unstructured(merged, &schema).ok()),
     };
     let Some(Ok(read)) = patched.map(|patched| decode::decode_value(patched, &schema)) else { return };
-    let _ = normalize(read.object, None, &schema);
+    let _ = normalize(read.object, &schema);
 }
 
 /// Applies a configuration: a byte for the kind, one for the object, then the configuration. Who applies the same again
@@ -84,7 +84,7 @@ pub(crate) fn apply(bytes: &[u8]) {
         fields.insert("kind".to_owned(), kind.kind.clone().into());
     }
     let Ok(live) = Object::from_value(object(&kind, &schema, *seed)) else { return };
-    let Ok(live) = normalize(live, None, &schema) else { return };
+    let Ok(live) = normalize(live, &schema) else { return };
     let api_version = kind.api_version();
     let versions = OneVersion { api_version: &api_version, schema: &schema, filter: Filter::default() };
     let time = "2026-01-01T00:00:00Z".to_owned();
@@ -114,7 +114,7 @@ fn holds(object: &Value, said: &Value) -> bool {
 
 fn stored(applied: Value, schema: &KindSchema) -> Option<Value> {
     let read = decode::decode_value(from_unstructured(applied, schema).ok()?, schema).ok()?;
-    Some(normalize(read.object, None, schema).ok()?.object.to_value())
+    Some(normalize(read.object, schema).ok()?.object.to_value())
 }
 
 /// Reads selectors: what they print is read as the same.
