@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use coracle_meta::{GroupVersion, GroupVersionResource, Status, format_time};
+use coracle_meta::{GroupVersion, GroupVersionResource, format_time};
 use coracle_registry::{Registry, Request, Stored, SystemFields, Verb};
 use coracle_release::Release;
 
@@ -116,7 +116,7 @@ impl<'r> PreparedWrites<'r> {
         let request = object.request(self.registry, Verb::Create);
         let fields = self.registry.new_system_fields(&request);
         let value = object.value(&fields, &fields.created);
-        let Ok(Some(stored)) = self.registry.create_prepared(&request, value).await else { return false };
+        let Ok(Some(stored)) = self.registry.put_prepared(&request, None, value).await else { return false };
         self.created.insert((object.resource.resource.clone(), object.name), (stored, fields));
         true
     }
@@ -127,7 +127,6 @@ impl<'r> PreparedWrites<'r> {
         let key = (object.resource.resource.clone(), object.name);
         let Some((stored, fields)) = self.created.get(&key) else { return false };
         let value = object.value(fields, &format_time(request.now));
-        let replaced: Result<Option<Stored>, Status> = self.registry.replace_prepared(&request, stored, value).await;
-        matches!(replaced, Ok(Some(_)))
+        matches!(self.registry.put_prepared(&request, Some(stored), value).await, Ok(Some(_)))
     }
 }

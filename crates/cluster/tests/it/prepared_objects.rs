@@ -10,11 +10,10 @@ use coracle_ambient::Ambient;
 use coracle_apiserver::NoNodes;
 use coracle_cluster::{ApiServer, ApiServerOptions, Release, StoreSpec};
 use coracle_journal::Recorder;
-use coracle_store::{
-    Error, HistoryHash, KeyRange, KeyValue, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store,
-    StoreStatus, Txn, TxnResponse, WatchRequest, Watcher,
-};
+use coracle_store::{KeyRange, KeyValue, RangeRequest, Revision, Store};
 use serde_json::Value;
+
+use crate::remote_store::{Message, StoreBehind, Wire};
 
 const FILE: &str = include_str!("../../src/prepared_objects.txt");
 
@@ -29,63 +28,21 @@ const HEAD: &str = "\
 # @uid@, @created@ and @now@ stand for the uid, the creation time and the time of the write.
 ";
 
-/// A store in which each write takes a second, so that no two objects have the same creation time.
-struct Slow {
-    store: Arc<dyn Store>,
+/// A wire on which each write takes a second, so that no two objects have the same creation time.
+#[derive(Default)]
+struct SlowWrites {
     /// How many reads there were.
     reads: AtomicUsize,
 }
 
 #[async_trait]
-impl Store for Slow {
-    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
-        self.store.range(request).await
-    }
-
-    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        self.store.txn(txn).await
-    }
-
-    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
-        self.store.watch(request).await
-    }
-
-    async fn compact(&self, revision: Revision) -> Result<(), Error> {
-        self.store.compact(revision).await
-    }
-
-    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
-        self.store.lease_grant(id, ttl_seconds).await
-    }
-
-    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
-        self.store.lease_revoke(id).await
-    }
-
-    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
-        self.store.lease_keep_alive(id).await
-    }
-
-    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
-        self.store.lease_status(id).await
-    }
-
-    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
-        self.store.leases().await
-    }
-
-    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
-        self.store.history_hash(revision).await
-    }
-
-    async fn defragment(&self) -> Result<(), Error> {
-        self.store.defragment().await
-    }
-
-    async fn status(&self) -> Result<StoreStatus, Error> {
-        self.store.status().await
+impl Wire for SlowWrites {
+    async fn carry(&self, message: Message) {
+        match message {
+            Message::Range => drop(self.reads.fetch_add(1, Ordering::Relaxed)),
+            Message::Txn => tokio::time::sleep(Duration::from_secs(1)).await,
+            Message::Stream | Message::Answer => {}
+        }
     }
 }
 
@@ -100,10 +57,10 @@ struct Written {
 async fn written(options: ApiServerOptions) -> Written {
     let ambient = Ambient::seeded(7);
     let store = StoreSpec::Memory.open(&ambient, &Recorder::off()).await.unwrap().store;
-    let slow = Arc::new(Slow { store: Arc::clone(&store), reads: AtomicUsize::new(0) });
+    let slow = Arc::new(StoreBehind { store: Arc::clone(&store), wire: SlowWrites::default() });
     let through = Arc::clone(&slow) as Arc<dyn Store>;
     let server = ApiServer::start(&options, through, Arc::new(NoNodes), &ambient, &Recorder::off()).await.unwrap();
-    let reads = slow.reads.load(Ordering::Relaxed);
+    let reads = slow.wire.reads.load(Ordering::Relaxed);
     drop(server);
     let range = RangeRequest { range: KeyRange::prefix("/registry/"), ..RangeRequest::default() };
     let all = store.range(range).await.unwrap().kvs;

@@ -14,38 +14,64 @@ use coracle_store::{
     Txn, TxnResponse, WatchRequest, Watcher,
 };
 
-/// A store at the other end of a wire, each message of which takes a while that a seed says.
-pub(crate) struct Remote {
+/// What happens at the wire to a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    Range,
+    Stream,
+    Txn,
+    Answer,
+}
+
+/// A wire to a store.
+#[async_trait]
+pub(crate) trait Wire: Send + Sync + 'static {
+    /// Carries a message.
+    async fn carry(&self, message: Message);
+}
+
+/// A store at the other end of a wire. It offers no streams.
+pub(crate) struct StoreBehind<W> {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) wire: W,
+}
+
+/// A wire each message of which takes a while that a seed says.
+pub(crate) struct Remote {
     pub(crate) ambient: Ambient,
-    /// How many streams it was asked for. It offers none.
+    /// How many streams were requested.
     pub(crate) asked_streams: Arc<AtomicU64>,
 }
 
-impl Remote {
-    async fn wire(&self) {
+#[async_trait]
+impl Wire for Remote {
+    async fn carry(&self, message: Message) {
+        if message == Message::Stream {
+            self.asked_streams.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         tokio::time::sleep(Duration::from_micros((self.ambient.random.fraction() * 3000.0) as u64)).await;
     }
 }
 
 #[async_trait]
-impl Store for Remote {
+impl<W: Wire> Store for StoreBehind<W> {
     async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
-        self.wire().await;
+        self.wire.carry(Message::Range).await;
         let response = self.store.range(request).await;
-        self.wire().await;
+        self.wire.carry(Message::Answer).await;
         response
     }
 
     async fn range_stream(&self, _request: RangeRequest) -> Result<Option<Box<dyn RangeStream>>, Error> {
-        self.asked_streams.fetch_add(1, Ordering::Relaxed);
+        self.wire.carry(Message::Stream).await;
         Ok(None)
     }
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
-        self.wire().await;
+        self.wire.carry(Message::Txn).await;
         let response = self.store.txn(txn).await;
-        self.wire().await;
+        self.wire.carry(Message::Answer).await;
         response
     }
 
@@ -95,7 +121,8 @@ async fn asked_streams(release: Release) -> u64 {
     let ambient = Ambient::seeded(1);
     let store = StoreSpec::Memory.open(&ambient, &Recorder::off()).await.unwrap().store;
     let asked = Arc::new(AtomicU64::new(0));
-    let remote = Remote { store, ambient: ambient.split("wire"), asked_streams: Arc::clone(&asked) };
+    let wire = Remote { ambient: ambient.split("wire"), asked_streams: Arc::clone(&asked) };
+    let remote = StoreBehind { store, wire };
     let options = ApiServerOptions { release, ..ApiServerOptions::default() };
     let _server =
         ApiServer::start(&options, Arc::new(remote), Arc::new(NoNodes), &ambient, &Recorder::off()).await.unwrap();

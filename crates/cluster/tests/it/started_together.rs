@@ -13,12 +13,14 @@ use coracle_store::{RangeRequest, Store};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::remote_store::Remote;
+use crate::remote_store::{Remote, StoreBehind};
 
 async fn started(store: &Arc<dyn Store>, seed: u64) -> ApiServer {
     let ambient = Ambient::seeded(seed);
-    let remote: Arc<dyn Store> =
-        Arc::new(Remote { store: Arc::clone(store), ambient: ambient.split("wire"), asked_streams: Arc::default() });
+    let remote: Arc<dyn Store> = Arc::new(StoreBehind {
+        store: Arc::clone(store),
+        wire: Remote { ambient: ambient.split("wire"), asked_streams: Arc::default() },
+    });
     ApiServer::start(&ApiServerOptions::default(), remote, Arc::new(NoNodes), &ambient, &Recorder::off())
         .await
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"))

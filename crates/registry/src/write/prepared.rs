@@ -22,28 +22,12 @@ impl Registry {
         SystemFields { uid, created: format_time(request.now) }
     }
 
-    /// Stores the object of the request if it does not exist; `None` if it does.
+    /// Stores the object of the request if it is still `current`: `None` for an object that does not exist. Returns
+    /// `None` if it is not.
     ///
     /// # Errors
     /// If the kind is not served, the value is no object, or the store refuses.
-    pub async fn create_prepared(&self, request: &Request, value: Vec<u8>) -> Result<Option<Stored>, Status> {
-        self.put_prepared(request, None, value).await
-    }
-
-    /// Replaces the object of the request if it is still `current`; `None` if it is not.
-    ///
-    /// # Errors
-    /// See [`Self::create_prepared`].
-    pub async fn replace_prepared(
-        &self,
-        request: &Request,
-        current: &Stored,
-        value: Vec<u8>,
-    ) -> Result<Option<Stored>, Status> {
-        self.put_prepared(request, Some(current), value).await
-    }
-
-    async fn put_prepared(
+    pub async fn put_prepared(
         &self,
         request: &Request,
         current: Option<&Stored>,
