@@ -10,6 +10,8 @@ pub(crate) struct Budget<const N: usize> {
     path: PathBuf,
     names: [&'static str; N],
     lines: BTreeMap<String, Line<N>>,
+    /// Whether all rows that were checked are within the budget.
+    is_kept: bool,
 }
 
 struct Line<const N: usize> {
@@ -71,10 +73,29 @@ impl<const N: usize> Budget<N> {
             let (name, line) = parsed.ok_or_else(|| format!("{}:{}: not a row", path.display(), at + 1))?;
             lines.insert(name, line);
         }
-        Ok(Self { path, names, lines })
+        Ok(Self { path, names, lines, is_kept: true })
     }
 
-    pub(crate) fn compare(&self, name: &str, figures: [u64; N], tolerance: f64) -> Change {
+    /// Compares the figures of a row, and sets them if there is a reason to write them. The reason is kept with figures
+    /// that are over the budget.
+    pub(crate) fn check(&mut self, name: &str, figures: [u64; N], tolerance: f64, reason: Option<&str>) -> Change {
+        let change = self.compare(name, figures, tolerance);
+        self.is_kept &= !change.is_over();
+        if let Some(reason) = reason {
+            self.set(name, figures, change.is_over().then_some(reason));
+        }
+        change
+    }
+
+    /// Whether all rows that were checked are within the budget. Writes the file if there is a reason to.
+    pub(crate) fn finish(self, reason: Option<&str>) -> Result<bool, String> {
+        if reason.is_some() {
+            self.write()?;
+        }
+        Ok(self.is_kept)
+    }
+
+    fn compare(&self, name: &str, figures: [u64; N], tolerance: f64) -> Change {
         let Some(line) = self.lines.get(name) else { return Change::New };
         let ratios = self.names.into_iter().zip(figures).zip(line.figures).map(|((figure, new), old)| {
             let ratio = if old == 0 { 1.0 + new as f64 } else { new as f64 / old as f64 };
@@ -84,13 +105,13 @@ impl<const N: usize> Budget<N> {
         Change::Ratio { ratio, figure, tolerance }
     }
 
-    pub(crate) fn set(&mut self, name: &str, figures: [u64; N], reason: Option<&str>) {
+    fn set(&mut self, name: &str, figures: [u64; N], reason: Option<&str>) {
         let before = self.lines.remove(name).map(|line| line.reason).unwrap_or_default();
         let reason = reason.map_or(before, |reason| reason.replace(['\t', '\n'], " "));
         self.lines.insert(name.to_owned(), Line { figures, reason });
     }
 
-    pub(crate) fn write(&self) -> Result<(), String> {
+    fn write(&self) -> Result<(), String> {
         let mut text = format!("row\t{}\treason\n", self.names.join("\t"));
         for (name, Line { figures, reason }) in &self.lines {
             let figures = figures.map(|figure| figure.to_string()).join("\t");

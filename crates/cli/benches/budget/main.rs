@@ -98,20 +98,11 @@ fn operations(wanted: &str, reason: Option<&str>) -> Result<bool, String> {
     let mut budget = Budget::read("", cost::NAMES, |name| rows::ROWS.iter().any(|row| row.name == name))?;
     let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(wanted)).collect();
     print_line("", &cost::NAMES, "change");
-    let mut is_kept = true;
     for (row, cost) in rows.iter().zip(costs(&rows)) {
         let figures = cost?.figures();
-        let change = budget.compare(row.name, figures, row.tolerance());
-        print_line(row.name, &figures, &change);
-        is_kept &= !change.is_over();
-        if let Some(reason) = reason {
-            budget.set(row.name, figures, change.is_over().then_some(reason));
-        }
+        print_line(row.name, &figures, budget.check(row.name, figures, row.tolerance(), reason));
     }
-    if reason.is_some() {
-        budget.write()?;
-    }
-    Ok(is_kept)
+    budget.finish(reason)
 }
 
 /// How large the program is.
@@ -122,19 +113,10 @@ fn size(reason: Option<&str>) -> Result<bool, String> {
     for (name, bytes) in crates.iter().take(CRATES) {
         println!("{bytes:>12}  code of {name}");
     }
-    let mut is_kept = true;
     for (name, bytes) in &parts {
-        let change = budget.compare(name, [*bytes], budget::TOLERANCE);
-        println!("{bytes:>12}  {name}   {change}");
-        is_kept &= !change.is_over();
-        if let Some(reason) = reason {
-            budget.set(name, [*bytes], change.is_over().then_some(reason));
-        }
+        println!("{bytes:>12}  {name}   {}", budget.check(name, [*bytes], budget::TOLERANCE, reason));
     }
-    if reason.is_some() {
-        budget.write()?;
-    }
-    Ok(is_kept)
+    budget.finish(reason)
 }
 
 fn print_line(name: &str, [instructions, polls, rest @ ..]: &[impl Display; cost::FIGURES], change: impl Display) {
