@@ -241,7 +241,10 @@ mod tests {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
         let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, "v1", now);
         node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
-        assert!(is_reported(&node, &Pressed::default()), "what is not extended is as whoever wrote it wants it");
+        assert!(
+            is_reported(&node, &Pressed::default()),
+            "the kubelet leaves resources that are not extended as they are"
+        );
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
         node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
         assert!(!is_reported(&node, &Pressed::default()));
