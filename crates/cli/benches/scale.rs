@@ -293,9 +293,14 @@ fn micros(time: Duration, pods: usize) -> f64 {
     time.as_secs_f64() * 1e6 / pods as f64
 }
 
-/// What this process has used of the processors so far.
+/// What this process has used of the processors so far, to a hundredth of a second. The clock would be finer, but its
+/// call does not work under valgrind, which finds where the time goes.
 fn cpu() -> Duration {
-    clock(ClockId::ProcessCPUTime)
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program is in parentheses and may have spaces. User and system time are fields 14 and 15 of all.
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 fn clock(id: ClockId) -> Duration {

@@ -14,6 +14,7 @@
 //! Not here: what a kubelet does for pods without Stages (`kubelet`), which sees a [`StageSet`] as
 //! [`StagedKinds`](coracle_kubelet_api::StagedKinds).
 
+mod block_yaml;
 mod built_in;
 mod controller;
 mod effect;

@@ -3,6 +3,8 @@
 use serde_json::Value as Json;
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use crate::block_yaml;
+
 /// The deepest level that is written as blocks.
 const DEEPEST: usize = 100;
 
@@ -11,6 +13,11 @@ pub(crate) fn from_yaml(text: &str) -> Result<Json, String> {
     if text.trim().is_empty() {
         return Ok(Json::Null);
     }
+    block_yaml::read(text).map_or_else(|| parse(text), Ok)
+}
+
+/// A document as JSON, read by the full parser.
+pub(crate) fn parse(text: &str) -> Result<Json, String> {
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::LastWins,
         legacy_octal_numbers: true,
