@@ -220,7 +220,8 @@ impl Up {
         })?;
         // From now on the saved state of nodes is older than the store.
         let _ = std::fs::remove_file(folder.nodes());
-        let more = more_nodes(&controlled, &named).await?;
+        // A new state has no nodes of before. The request would wait for its turn after the start of all controllers.
+        let more = if known && !self.ephemeral { more_nodes(&controlled, &named).await? } else { Vec::new() };
         controlled.settle_at_start().await?;
         serving.write_kubeconfig_with(&folder.kubeconfig(), Credential::Token(&token))?;
         drop(starting);
