@@ -39,7 +39,10 @@ mod tests {
             recorder.record("program", Stage::SyncStart, || Detail::about("default/web").with("number", number));
         }
         recorder.close().unwrap();
-        assert_eq!(String::from_utf8(events_file(&header, &recorder)), String::from_utf8(std::fs::read(&path).unwrap()));
+        assert_eq!(
+            String::from_utf8(events_file(&header, &recorder)),
+            String::from_utf8(std::fs::read(&path).unwrap())
+        );
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -47,7 +47,9 @@ pub(crate) fn fork(lab: &mut Lab, message: Message) -> Result<Answer, LabError> 
         return Err(LabError::new(format!("a fork of `{name}` needs another name")));
     }
     let state = match (snapshot, revision) {
-        (Some(_), Some(_)) => return Err(LabError::new("a fork begins at a snapshot or at a revision, and not at both")),
+        (Some(_), Some(_)) => {
+            return Err(LabError::new("a fork begins at a snapshot or at a revision, and not at both"));
+        }
         (Some(kept), None) => {
             let missing = || LabError::new(format!("there is no snapshot `{kept}`"));
             cluster.snapshots.get(&kept).cloned().ok_or_else(missing)?

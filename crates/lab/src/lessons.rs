@@ -37,9 +37,9 @@ pub(crate) fn lesson(_: &mut Lab, message: Message) -> Result<Answer, LabError> 
 pub(crate) fn list(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
     message.fields::<Nothing>()?;
     let lessons = lessons();
-    let lessons = lessons.iter().map(|lesson| {
-        json!({"name": lesson.metadata.name, "number": lesson.spec.number, "title": lesson.spec.title})
-    });
+    let lessons = lessons
+        .iter()
+        .map(|lesson| json!({"name": lesson.metadata.name, "number": lesson.spec.number, "title": lesson.spec.title}));
     let exercises = exercises();
     let exercises = exercises.iter().map(|exercise| {
         let spec = &exercise.spec;

@@ -30,7 +30,8 @@ pub(crate) fn begin(lab: &mut Lab, message: Message) -> Result<Answer, LabError>
         return Err(LabError::new("the steps of this cluster have begun already"));
     }
     *cluster.steps.lock() = Steps::Running;
-    let (spec, opened, steps) = (Arc::clone(&cluster.spec), Arc::downgrade(cluster.opened()), Arc::clone(&cluster.steps));
+    let (spec, opened, steps) =
+        (Arc::clone(&cluster.spec), Arc::downgrade(cluster.opened()), Arc::clone(&cluster.steps));
     let taking = async move {
         let Some(opened) = opened.upgrade() else { return };
         let taken = take(&spec, &opened).await;

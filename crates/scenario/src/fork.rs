@@ -6,7 +6,9 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{InvariantQuestion, Wire, World};
 
 use crate::change::Change;
-use crate::execute::{ClusterStart, Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire};
+use crate::execute::{
+    ClusterStart, Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire,
+};
 use crate::faults::{Faults, own_informers};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;

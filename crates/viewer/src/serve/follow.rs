@@ -48,7 +48,6 @@ impl Followed {
             Some((Ok::<_, Infallible>(Bytes::from(event)), place))
         }))
     }
-
 }
 
 impl Place {

@@ -56,7 +56,9 @@ fn a_watch_is_cut_when_its_time_is_over() {
 fn a_cluster_that_is_closed_is_gone_and_its_name_is_free() {
     let mut lab = opened(7);
     result(&mut lab, &json!({"do": "close"}));
-    assert!(answer(&mut lab, &json!({"do": "state"})).0["error"]["message"].as_str().unwrap().contains("open it first"));
+    assert!(
+        answer(&mut lab, &json!({"do": "state"})).0["error"]["message"].as_str().unwrap().contains("open it first")
+    );
     let opened = result(&mut lab, &json!({"do": "open", "nodes": 3, "kubernetes": "1.35"}));
     assert_eq!(opened["kubernetes"], "1.35");
     let nodes = result(&mut lab, &json!({"do": "request", "path": "/api/v1/nodes"}));

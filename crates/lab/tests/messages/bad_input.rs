@@ -66,7 +66,11 @@ fn a_manifest_that_the_api_refuses_has_its_message_beside_the_line() {
     let map = result(&mut lab, &json!({"do": "request", "path": "/api/v1/namespaces/default/configmaps/a"}));
     assert_eq!(map["status"], 200, "the object before it is applied");
     for (manifest, line, why) in [
-        (second("apiVersion: v1\nkind: Pood\nmetadata: {name: a}\n"), 5, "no matches for kind \"Pood\" in version \"v1\""),
+        (
+            second("apiVersion: v1\nkind: Pood\nmetadata: {name: a}\n"),
+            5,
+            "no matches for kind \"Pood\" in version \"v1\"",
+        ),
         (second("kind: Pod\n"), 5, "the object has no `apiVersion`"),
         (second("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndta: {}\n"), 5, "field not declared in schema"),
         (second("a: [\n"), 7, ""),

@@ -2,8 +2,7 @@ use serde_json::json;
 
 use crate::support::{result, running_pods, with_web};
 
-const SCALE_TO_ONE: &str =
-    "scale: {ref: {apiVersion: apps/v1, kind: Deployment, name: web}, replicas: 1}";
+const SCALE_TO_ONE: &str = "scale: {ref: {apiVersion: apps/v1, kind: Deployment, name: web}, replicas: 1}";
 
 #[test]
 fn a_fork_continues_from_the_state_and_does_not_touch_its_origin() {
