@@ -41,7 +41,8 @@ pub(crate) fn next(lab: &mut Lab, message: Message) -> Result<Answer, LabError> 
     let Within { within } = message.fields()?;
     let within = within.map_or(Ok(NEXT_WITHIN), |text| duration("within", &text))?;
     let next = EntryId(cluster.recorder().last().0 + 1);
-    let happened = cluster.settle_now(tokio::time::timeout(within, cluster.recorder().written(next)))?.is_ok();
+    let written = async { tokio::time::timeout(within, cluster.recorder().written(next)).await };
+    let happened = cluster.settle_now(written)?.is_ok();
     let mut answer = cluster.state();
     answer["happened"] = json!(happened);
     Ok(answer.into())

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -99,7 +98,7 @@ impl Answered {
 pub(crate) fn send(cluster: &LabCluster, asked: &Asked) -> Result<Answered, LabError> {
     let within = asked.within.as_deref().map_or(Ok(WITHIN), |text| duration("within", text))?;
     let request = asked.request()?;
-    let transport = cluster.cluster().service().asking_as(Arc::new(asked.user()));
+    let transport = cluster.cluster().service_as(asked.user());
     let answered = cluster.settle_now(async move {
         let end = tokio::time::Instant::now() + within;
         let late = |_| LabError::new(format!("the API has not answered within {within:?}"));
