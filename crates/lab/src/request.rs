@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::lab_cluster::LabCluster;
 use crate::message::{Message, duration};
 
@@ -128,8 +128,8 @@ pub(crate) fn send(cluster: &LabCluster, asked: &Asked) -> Result<Answered, LabE
 }
 
 /// The answer of the API to any request.
-pub(crate) fn answer(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Answered { status, content_type, body, is_cut } = send(cluster, &message.fields::<Asked>()?)?;
     let mut answer = json!({"status": status, "contentType": content_type, "body": body});
     if is_cut {
