@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions deny dist installs packages
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api budget soak one-log fuzz doc completions clients operator-suites held hostile page transcripts mutants docs actions deny dist installs packages lab lab-test
 
 help: ## List all tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,14 @@ dist: ## Build the archive of a release into target/dist: TARGET=x86_64-unknown-
 
 installs: ## Test the ways to install a release, from its archive on this machine
 	bash tests/install/run
+
+LAB ?= $(or $(CARGO_TARGET_DIR),target)/lab
+lab: ## Build the lab, a control plane for a browser tab, into the folder LAB: static files for any server
+	bash .ci/lab $(LAB)
+
+lab-test: lab ## Run the lab in Node, and compare its event logs with those of the program, byte for byte
+	$(CARGO) build -q -p coracle-cli
+	CORACLE_LAB=$(LAB) bash tests/lab/run
 
 packages: ## Package the crates as crates.io would get them, and build a program that uses them
 	bash tests/packages/run

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use coracle_tests::root;
+use coracle_tests::{files_below, root};
 use toml::Table;
 
 /// A crate, its layer, and the crates of lower layers that it may use.
@@ -166,13 +166,18 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ),
     ("coracle", 12, ANYTHING_BELOW),
     ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "yaml", "expression"]),
+    ("lab", 12, &["lesson", "scenario", "sim", "cluster", "viewer", "journal", "yaml", "release", "meta", "ambient"]),
+    (MODULE, 13, &["lab"]),
     ("cli", 13, ANYTHING_BELOW),
 ];
 
 const ANYTHING_BELOW: &[&str] = &["*"];
 
-/// The crate that replaces functions of libc: the only one with unsafe code, and no product crate may use it.
+/// The crate that replaces functions of libc: the only one with unsafe blocks, and no product crate may use it.
 const FOR_TESTS: &str = "fixed-entropy";
+
+/// The crate whose functions JavaScript calls: their names are attributes that count as unsafe code.
+const MODULE: &str = "lab-wasm";
 
 /// Foreign crates that have one home each.
 const ONE_HOME: &[(&str, &[&str])] = &[
@@ -250,16 +255,30 @@ fn foreign_crates_stay_in_their_homes() {
 }
 
 #[test]
-fn every_crate_is_held_to_the_lints_of_the_workspace_and_only_the_crate_for_tests_may_allow_unsafe_code() {
+fn every_crate_is_held_to_the_lints_of_the_workspace_and_only_two_may_allow_unsafe_code() {
     let workspace = read(&root().join("Cargo.toml"));
     let mut relaxed = workspace["workspace"]["lints"].as_table().unwrap().clone();
     let code = relaxed["rust"].as_table_mut().unwrap().insert("unsafe_code".into(), "deny".into());
     assert_eq!(code, Some("forbid".into()), "the workspace forbids unsafe code");
     let inherited = Table::from_iter([("workspace".into(), true.into())]);
     for (name, manifest) in &manifests() {
-        let expected = if name == FOR_TESTS { &relaxed } else { &inherited };
+        let expected = if [FOR_TESTS, MODULE].contains(&name.as_str()) { &relaxed } else { &inherited };
         assert_eq!(manifest.lints, *expected, "the lints of {name}");
     }
+}
+
+#[test]
+fn the_module_for_javascript_has_unsafe_attributes_only() {
+    let mut attributes = 0;
+    for file in files_below(&root().join("crates").join(MODULE), ".rs") {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//") && line.contains("unsafe"));
+        for line in code.filter(|line| !line.contains("unsafe_code")) {
+            assert_eq!(line, "#[unsafe(no_mangle)]", "{}", file.display());
+            attributes += 1;
+        }
+    }
+    assert_eq!(attributes, 3, "one for each function of the module");
 }
 
 #[test]

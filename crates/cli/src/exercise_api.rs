@@ -5,11 +5,11 @@ use std::sync::Arc;
 use coracle_cluster::{Body, Cluster, PathRequest, PathService, Transport};
 use coracle_lesson::Exercise;
 use coracle_meta::Status;
-use coracle_scenario::{ClaimVerdict, Workload};
+use coracle_scenario::Workload;
 use coracle_sim::World;
 use http::{Method, Response, StatusCode};
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::control_path::only_masters;
 use crate::output::note;
@@ -34,18 +34,8 @@ impl RunningExercise {
     /// The claims, the hints so far, and the explanation if all claims hold.
     async fn verdict(&self) -> Value {
         let claims = self.workload.claims(&self.world).await;
-        verdict(&self.exercise, &claims, &mut self.failures.lock())
+        self.exercise.verdict(&claims, &mut self.failures.lock())
     }
-}
-
-/// The claims, the hints so far, and the explanation if all claims hold. `failures` is how often they did not, and
-/// counts this time.
-pub(crate) fn verdict(exercise: &Exercise, claims: &[ClaimVerdict], failures: &mut usize) -> Value {
-    let holds = claims.iter().all(|claim| claim.holds);
-    *failures += usize::from(!holds);
-    let hints: Vec<&String> = exercise.spec.hints.value.iter().take(*failures).collect();
-    let explanation = if holds { exercise.spec.explanation.as_str() } else { "" };
-    json!({"name": exercise.metadata.name, "claims": claims, "hints": hints, "explanation": explanation})
 }
 
 /// The objects of a cluster, with the claims of an exercise about all revisions. A task of the cluster follows them.

@@ -28,10 +28,13 @@ enum Out {
     Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
-/// Creates or truncates a file; only its owner can read a new one.
+/// Creates or truncates a file; only its owner can read a new one, where files have owners.
 fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 impl Sink {

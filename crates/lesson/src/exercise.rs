@@ -66,7 +66,8 @@ impl Exercise {
         self.spec.scenario.value.cluster.nodes.value.shapes().len()
     }
 
-    pub(crate) fn scenario(&self) -> Scenario {
+    /// The scenario that breaks the cluster, with the claims.
+    pub fn scenario(&self) -> Scenario {
         Scenario {
             api_version: self.api_version.clone(),
             kind: Spanned { value: "Scenario".to_owned(), ..self.kind.clone() },

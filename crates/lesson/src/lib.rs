@@ -32,6 +32,7 @@ pub mod read;
 mod record;
 mod taught;
 mod text;
+mod verdict;
 
 pub use exercise::{Exercise, ExerciseSpec, exercise_schema, parse_exercise, read_exercise};
 pub use exercises::exercises;

@@ -40,7 +40,6 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
 /// If the file system refuses.
 pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
     let failed = |source| Error::Io { path: PathBuf::from(path), source };
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".new-{}", std::process::id()));
@@ -48,7 +47,12 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     let written = || {
         // A process of this number may have been killed while it wrote.
         let _ = std::fs::remove_file(&new);
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        // A file of WASI has no owner.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&new)?;
         file.write_all(text.as_bytes())?;
         std::fs::rename(&new, path)
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
-use coracle_cluster::{Cluster, Delays, Error, KeptStore, LeaderTimings, TransportLayer, controllers};
+use coracle_cluster::{Cluster, Delays, Error, KeptStore, LeaderTimings, SavedNodes, TransportLayer, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_release::Release;
@@ -137,7 +137,8 @@ pub fn execute_until<T>(
         let recorder = make_recorder(&header);
         let own = own_informers(scenario, path, options.change.as_ref());
         let layer = wiring.as_ref().map(|wiring| Arc::clone(&wiring.layer));
-        let cluster = start(scenario, layer, ambient, options, recorder, own, None).await?;
+        let starting = ClusterStart { layer, ambient, recorder, own_informers: own, kept: None, nodes: None };
+        let cluster = start(scenario, options, starting).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
         let world = world.recorded(cluster.recorder().clone());
@@ -197,15 +198,20 @@ pub(crate) fn wire(scenario: &Scenario, options: &Options, mode: Mode) -> Option
     Some(Wire::with(latency.rules(Senders::Components)))
 }
 
-pub(crate) async fn start(
-    scenario: &Scenario,
-    layer: Option<TransportLayer>,
-    ambient: Ambient,
-    options: &Options,
-    recorder: Recorder,
-    own_informers: BTreeSet<String>,
-    kept: Option<KeptStore>,
-) -> Result<Cluster, Error> {
+/// What the cluster of a scenario starts with in addition to the scenario.
+pub(crate) struct ClusterStart {
+    pub(crate) layer: Option<TransportLayer>,
+    pub(crate) ambient: Ambient,
+    pub(crate) recorder: Recorder,
+    pub(crate) own_informers: BTreeSet<String>,
+    /// The content of its store; `None` for a new one.
+    pub(crate) kept: Option<KeptStore>,
+    /// The state of its nodes.
+    pub(crate) nodes: Option<SavedNodes>,
+}
+
+pub(crate) async fn start(scenario: &Scenario, options: &Options, starting: ClusterStart) -> Result<Cluster, Error> {
+    let ClusterStart { layer, ambient, recorder, own_informers, kept, nodes: saved } = starting;
     let spec = &scenario.spec.cluster;
     let controllers = controllers::Config {
         leader_election: options
@@ -227,6 +233,10 @@ pub(crate) async fn start(
     let builder = builder.csi_driver().own_informers(own_informers);
     let builder = match kept {
         Some(kept) => builder.kept_store(kept),
+        None => builder,
+    };
+    let builder = match saved {
+        Some(saved) => builder.saved_nodes(saved),
         None => builder,
     };
     let builder = match layer {

@@ -6,7 +6,9 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{InvariantQuestion, Wire, World};
 
 use crate::change::Change;
-use crate::execute::{Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire};
+use crate::execute::{
+    ClusterStart, Options, ambient, clock_of, follow, header, or_panic, start, until_ready, wall_clock, wire,
+};
 use crate::faults::{Faults, own_informers};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
@@ -78,7 +80,9 @@ pub(crate) fn execute_from(
         let wire = wire(scenario, &changed, mode);
         let own = own_informers(scenario, &change.path, Some(change));
         let layer = wire.as_ref().map(Wire::layer);
-        let cluster = start(scenario, layer, ambient, &changed, recorder, own, Some(moment.store)).await?;
+        let kept = Some(moment.store);
+        let starting = ClusterStart { layer, ambient, recorder, own_informers: own, kept, nodes: None };
+        let cluster = start(scenario, &changed, starting).await?;
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();

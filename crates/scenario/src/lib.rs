@@ -4,6 +4,7 @@
 //! FILE --read (errors with file, line, column)--> Scenario --execute--> Report --> terminal | file (`viewer`)
 //!                                                     \-- always, never: checked at every revision
 //! cluster --RunningFaults--> faults that are added and removed while it runs
+//! Scenario --open--> its cluster before the first step, for callers that take steps and let time pass themselves
 //! ```
 //! Start at [`Scenario`], [`parse::read`] and [`execute`].
 //! Not here: the cluster (`cluster`), pictures and sentences (`viewer`), the objects at each revision and the
@@ -33,6 +34,7 @@ mod mode;
 mod node_faults;
 mod object_file;
 mod objects;
+mod open;
 /// Reading and checking scenario files.
 pub mod parse;
 mod path;
@@ -47,6 +49,7 @@ mod running_faults;
 mod schema_words;
 mod served;
 mod step_file;
+mod step_memory;
 mod taint;
 mod typed;
 mod vacuous;
@@ -70,6 +73,7 @@ pub use maintenance::drain;
 pub use misfit::Misfit;
 pub use mode::{Mode, NotAMode};
 pub use object_file::parse_objects;
+pub use open::{OpenScenario, StartState, open};
 pub use parse::{Problem, Vocabulary};
 pub use path::Position;
 pub use question::{expected_and_found, question_of};
@@ -78,6 +82,7 @@ pub use rerun::{NotChanged, Rerun, rerun};
 pub use running_faults::{FaultStatus, RunningFaults};
 pub use schema_words::schema_of_words;
 pub use step_file::{parse_change, read_change};
+pub use step_memory::StepMemory;
 pub use taint::new_taint;
 pub use vocabulary::BuiltIn;
 pub use workload::{RunningWorkload, Workload};

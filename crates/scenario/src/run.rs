@@ -33,6 +33,7 @@ use crate::mode::Mode;
 use crate::objects::{CATCH_UP, Objects, Refusal};
 use crate::question::at_rest;
 use crate::report::{Check, Failure, Outcome, Report};
+use crate::step_memory::StepMemory;
 use crate::vacuous::Baselines;
 
 /// The actor of the scenario in the event log.
@@ -116,6 +117,11 @@ impl<'a> ScenarioRun<'a> {
             strict: false,
             vacuous: Vec::new(),
         }
+    }
+
+    /// Continues what other steps have left.
+    pub(crate) fn remember(&mut self, memory: &StepMemory) {
+        (self.bound, self.broken_controllers) = (Arc::clone(&memory.bound), memory.broken_controllers.clone());
     }
 
     /// Takes all steps, and returns the report of the scenario.

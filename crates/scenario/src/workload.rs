@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::BuiltIn;
 use crate::fault_list::PluralsOfKinds;
 use crate::faults::Faults;
-use crate::file::Scenario;
+use crate::file::{Scenario, Step};
 use crate::parse::{Checker, DocumentKind, Known, Problem, Vocabulary, yaml};
 use crate::path::Position;
 use crate::placed::place_in;
@@ -16,6 +16,7 @@ use crate::question::{at_rest, invariants};
 use crate::report::{Failure, Outcome};
 use crate::run::ScenarioRun;
 use crate::running_faults::RunningFaults;
+use crate::step_memory::StepMemory;
 
 /// The user of steps without one.
 const SCENARIO: &str = "scenario";
@@ -66,6 +67,14 @@ impl Workload {
     pub fn of(scenario: Scenario, path: &Path) -> Self {
         let custom = Known::of(&scenario, path).custom;
         Self { scenario, path: path.to_owned(), custom }
+    }
+
+    /// The same work with this step alone, in a cluster in which its faults have begun.
+    #[must_use]
+    pub fn only(mut self, step: Step) -> Self {
+        self.scenario.spec.faults = Vec::new();
+        self.scenario.spec.steps = vec![step];
+        self
     }
 
     /// The namespace of resources without one.
@@ -141,6 +150,25 @@ impl RunningWorkload<'_> {
             }
         }
         self.run.joined().await.map_err(|stopped| why(&stopped))
+    }
+
+    /// Continues what steps have left in a memory: names of objects, and toys.
+    #[must_use]
+    pub fn continuing(mut self, memory: &StepMemory) -> Self {
+        self.run.remember(memory);
+        self
+    }
+
+    /// Takes the steps to the first one that fails.
+    ///
+    /// # Errors
+    /// What failed, with its line in the text of the workload.
+    pub async fn take_all(&mut self) -> Result<(), Outcome> {
+        self.faults.begin_run();
+        for step in &self.scenario.spec.steps {
+            self.run.step_again(step, &mut async || false).await?;
+        }
+        self.run.joined().await
     }
 
     /// Ends all of its faults.

@@ -34,6 +34,7 @@ mod settle;
 mod shown_parts;
 mod starting_objects;
 mod stepped_clock;
+mod stepped_runtime;
 mod store_changes;
 mod until;
 mod wire;
@@ -51,6 +52,7 @@ pub use runtime::{ClockMode, run_in};
 pub use settle::{NotSettled, Settle, Settled, settle, settle_work};
 pub use starting_objects::StartingObjects;
 pub use stepped_clock::{Hold, Pace, RunningClock, SteppedClock};
+pub use stepped_runtime::SteppedRuntime;
 pub use until::{NotMet, until};
 pub use wire::{
     Asked, Effect, LastSent, Leg, Moment, Observer, Rule, RuleId, Selected, Selector, Senders, Strike, Turns, Wire,

@@ -17,6 +17,7 @@ mod counts;
 mod differ;
 mod divergence;
 mod find;
+mod hello;
 mod html;
 mod json;
 mod junit;
@@ -44,6 +45,7 @@ pub use counts::Counts;
 pub use differ::{differ, how_they_differ, where_they_part};
 pub use divergence::{Act, Count, Difference, Divergence, DivergentEntries, RunPair};
 pub use find::{find, place};
+pub use hello::hello;
 #[cfg(feature = "serve")]
 pub use html::page_of_site;
 pub use html::{lesson_page, pair_page, refused_page};
@@ -52,7 +54,7 @@ pub use junit::escaped as escaped_xml;
 pub use lanes::{Lane, Picture, lanes};
 pub use lesson::{AnswerPlace, Caption, Contrast, Lesson, LessonAnswer, Refuted};
 pub use not_in_log::NotInLog;
-pub use page::{data, packed};
+pub use page::{data, data_of_lesson, data_of_pair, packed};
 pub use read::{OtherContent, Read, ReadError, read};
 pub use report::{
     Format, NoFormat, WriteError, report, write, write_again, write_cut, write_html, write_lesson, write_pair,

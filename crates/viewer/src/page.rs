@@ -36,7 +36,7 @@ pub fn data(events: &Events) -> String {
 }
 
 /// [`data`] with a lesson and the run of its contrast.
-pub(crate) fn data_of_lesson(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
+pub fn data_of_lesson(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
     let mut page = drawn(events, &mut Names::default());
     page.insert("lesson".to_owned(), json!(lesson));
     page.insert("contrast".to_owned(), Value::Object(drawn(contrast, &mut Names::default())));
@@ -50,7 +50,7 @@ pub(crate) fn data_of_lesson(lesson: &Lesson, events: &Events, contrast: &Events
 /// {…as in `data`, "called": [the first, the second],
 ///  "was": {"run": …, "summary": …, "same": how many entries are the same, "entries": [those after], "parting": Divergence}}
 /// ```
-pub(crate) fn data_of_pair(both: &RunPair<'_>) -> String {
+pub fn data_of_pair(both: &RunPair<'_>) -> String {
     let RunPair { one: was, other: is, called, divergence } = both;
     let mut names = Names::default();
     let mut rows = Vec::new();

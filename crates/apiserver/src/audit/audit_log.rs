@@ -1,7 +1,6 @@
 use std::fmt::Arguments;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -68,7 +67,12 @@ impl AuditLog {
             "-" => Box::new(std::io::stdout()),
             path => {
                 let failed = |source| AuditLogError::Unwritable { path: path.to_owned(), source };
-                Box::new(File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)?)
+                let mut options = File::options();
+                options.create(true).append(true);
+                // A file of WASI has no owner.
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                Box::new(options.open(path).map_err(failed)?)
             }
         };
         Self::to(out)

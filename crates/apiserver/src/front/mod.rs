@@ -22,3 +22,4 @@ pub(crate) mod request_info;
 pub(crate) mod token;
 pub(crate) mod unread_request;
 pub(crate) mod upgrade;
+pub(crate) mod web_socket;

@@ -1,8 +1,8 @@
-use axum::extract::FromRequestParts;
-use axum::extract::ws::WebSocketUpgrade;
 use http::request::Parts;
 use http::{HeaderMap, Request, header};
 use hyper::upgrade::OnUpgrade;
+
+use super::web_socket::WebSocketUpgrade;
 
 /// A connection that its client wants to upgrade.
 pub(crate) struct Upgrade {
@@ -43,18 +43,16 @@ impl Upgrade {
     }
 
     /// Accepts the upgrade; `None` if the request for it is invalid.
-    pub(crate) async fn open(self) -> Option<Opened> {
+    pub(crate) fn open(self) -> Option<Opened> {
         if !self.is_web_socket() {
             return Some(Opened::Spdy(self.connection));
         }
-        let Self { mut head, connection } = self;
-        head.extensions.insert(connection);
-        WebSocketUpgrade::from_request_parts(&mut head, &()).await.ok().map(Opened::WebSocket)
+        WebSocketUpgrade::new(&self.head, self.connection).map(Opened::WebSocket)
     }
 
     /// A WebSocket, if the client requests one.
-    pub(crate) async fn web_socket(self) -> Option<WebSocketUpgrade> {
-        match self.open().await? {
+    pub(crate) fn web_socket(self) -> Option<WebSocketUpgrade> {
+        match self.open()? {
             Opened::WebSocket(upgrade) => Some(upgrade),
             Opened::Spdy(_) => None,
         }

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::ws::WebSocketUpgrade;
 use bytes::Bytes;
 use coracle_handover::Offer;
 use coracle_meta::{Object, ResourcePath, Status};
@@ -15,6 +14,7 @@ use crate::front::body::{self, ObjectBody};
 use crate::front::options::WriteOptions;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
+use crate::front::web_socket::WebSocketUpgrade;
 use crate::limits::in_flight::Place;
 use crate::offload::Weight;
 use crate::query::Query;

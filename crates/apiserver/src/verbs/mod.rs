@@ -51,7 +51,7 @@ pub(crate) async fn serve(
     let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
     let request = request(server, &received, &endpoint.kind, &asked, verb);
     let upgrade = match received.upgrade {
-        Some(upgrade) => upgrade.web_socket().await,
+        Some(upgrade) => upgrade.web_socket(),
         None => None,
     };
     let warnings = request.warnings.clone();

@@ -1,13 +1,13 @@
 use std::pin::pin;
 
 use axum::body::Body;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use futures_util::future::{Either, select};
 use http::Response;
 
 use super::watch_stream::WatchStream;
 use crate::answer::negotiate::Format;
 use crate::answer::unread::PATIENCE;
+use crate::front::web_socket::{Message, WebSocket, WebSocketUpgrade};
 
 /// Sends each event as a message over a WebSocket, as text or as protobuf bytes, until the watch ends, or the client
 /// ends or stops reading.
@@ -19,7 +19,7 @@ pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: Watc
             match next(&mut socket, &mut stream).await {
                 Next::Event(event) => {
                     let sent = tokio::time::timeout(PATIENCE, socket.send(message(format, event))).await;
-                    if !matches!(sent, Ok(Ok(()))) {
+                    if !matches!(sent, Ok(Some(()))) {
                         return;
                     }
                 }
@@ -45,7 +45,7 @@ async fn next(socket: &mut WebSocket, stream: &mut WatchStream) -> Next {
     match select(pin!(stream.next_one()), pin!(socket.recv())).await {
         Either::Left((Some(event), _)) => Next::Event(event),
         Either::Left((None, _)) => Next::Over,
-        Either::Right((Some(Ok(message)), _)) if !matches!(message, Message::Close(_)) => Next::Said,
+        Either::Right((Some(message), _)) if !matches!(message, Message::Close(_)) => Next::Said,
         Either::Right(_) => Next::ClientGone,
     }
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use coracle_journal::{EntryId, Header, Recorder};
 use futures_util::stream::unfold;
-use serde_json::{Value, json};
 
-use crate::page::{FORM, sentences, stages};
+use crate::hello;
 
 /// How long entries are collected before they are sent: a page does not draw faster.
 const GATHERED: Duration = Duration::from_millis(50);
@@ -49,19 +48,6 @@ impl Followed {
             Some((Ok::<_, Infallible>(Bytes::from(event)), place))
         }))
     }
-
-    /// What a page has to know before the first entry.
-    fn hello(&self) -> Value {
-        json!({
-            "form": FORM,
-            "run": *self.header,
-            "sentences": sentences(),
-            "stages": stages(),
-            "begins": self.begins,
-            "newest": self.recorder.last(),
-            "ring": self.recorder.capacity(),
-        })
-    }
 }
 
 impl Place {
@@ -69,7 +55,9 @@ impl Place {
         let recorder = &self.followed.recorder;
         if !self.is_greeted {
             self.is_greeted = true;
-            return format!("event: hello\nretry: {ASK_AGAIN}\ndata: {}\n\n", self.followed.hello()).into_bytes();
+            let Followed { header, begins, .. } = &self.followed;
+            let hello = hello(recorder, header, *begins);
+            return format!("event: hello\nretry: {ASK_AGAIN}\ndata: {hello}\n\n").into_bytes();
         }
         if tokio::time::timeout(STILL_THERE, recorder.written(self.next)).await.is_err() {
             return b":\n\n".to_vec();

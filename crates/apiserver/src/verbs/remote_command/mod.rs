@@ -89,7 +89,7 @@ async fn connect<F: Future<Output = Result<Response<Body>, Status>>>(
     mut request: Request<Body>,
     call: impl FnOnce(Request<Body>) -> F,
 ) -> Result<Response<Body>, Status> {
-    let opened = upgrade.open().await.ok_or_else(upgrade_required)?;
+    let opened = upgrade.open().ok_or_else(upgrade_required)?;
     match &opened {
         Opened::WebSocket(_) => web_socket::check(headers)?,
         Opened::Spdy(_) => spdy::check(headers)?,

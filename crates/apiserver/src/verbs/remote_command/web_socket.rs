@@ -1,7 +1,6 @@
 use std::pin::pin;
 
 use axum::body::Body;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use coracle_meta::Status;
 use coracle_meta::channels::{LONGEST, Pieces, piece};
 use futures_util::future::{Either, select};
@@ -9,6 +8,7 @@ use http::{HeaderMap, Response};
 use http_body_util::BodyExt;
 
 use super::{Remote, offered};
+use crate::front::web_socket::{CloseCode, CloseFrame, Message, WebSocket, WebSocketUpgrade};
 
 /// The supported protocols, the preferred one first. Messages of both have a channel and data, and the end is a
 /// `Status`.
@@ -43,19 +43,19 @@ async fn pump(mut socket: WebSocket, Remote { to_node, mut from_node }: Remote) 
                 while let Ok(Some((channel, data))) = pieces.next_piece() {
                     let mut message = vec![channel];
                     message.extend(data);
-                    if socket.send(Message::Binary(message.into())).await.is_err() {
+                    if socket.send(Message::Binary(message.into())).await.is_none() {
                         return;
                     }
                 }
             }
             Either::Left(_) => break,
-            Either::Right(Some(Ok(Message::Binary(data)))) if !data.is_empty() && data.len() <= LONGEST => {
+            Either::Right(Some(Message::Binary(data))) if !data.is_empty() && data.len() <= LONGEST => {
                 let _ = to_node.send(piece(data[0], &data[1..]).into());
             }
-            Either::Right(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
-            Either::Right(Some(Ok(_))) => {}
+            Either::Right(Some(Message::Close(_)) | None) => return,
+            Either::Right(Some(_)) => {}
         }
     }
-    let end = CloseFrame { code: close_code::NORMAL, reason: "".into() };
+    let end = CloseFrame { code: CloseCode::Normal, reason: "".into() };
     let _ = socket.send(Message::Close(Some(end))).await;
 }

@@ -8,7 +8,7 @@ use coracle_sim::{InvariantAnswer, World};
 use serde_json::Value;
 
 use super::tool_answer::Refusal;
-use crate::exercise_api::{follow, verdict};
+use crate::exercise_api::follow;
 
 /// How long the objects of a cluster may take to be seen after a reset. Nothing else happens meanwhile.
 const SEEN_WITHIN: Duration = Duration::from_secs(60);
@@ -52,7 +52,7 @@ impl Episode {
     /// Whether its claims hold, and what was found where one does not.
     pub(super) async fn check(&mut self, cluster: &ControlledCluster) -> Result<Value, Refusal> {
         let claims = self.claims(cluster).await?;
-        Ok(verdict(&self.exercise, &claims, &mut self.failures))
+        Ok(self.exercise.verdict(&claims, &mut self.failures))
     }
 
     /// Remembers what is broken, for a snapshot that was made.
