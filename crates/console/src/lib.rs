@@ -11,6 +11,7 @@
 mod await_object;
 mod complete;
 mod console;
+mod describe;
 mod failure;
 mod flags;
 mod json_path;

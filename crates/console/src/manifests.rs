@@ -145,6 +145,20 @@ fn recognize(mut object: Value, source: &str, kinds: &Kinds, session: &Session<'
         return Err(Failure::text(format!("unable to decode {quoted}: {what}")));
     };
     let (api_version, kind) = (text(&object, "/apiVersion").to_owned(), text(&object, "/kind").to_owned());
+    if session.validates() {
+        let unset = [("apiVersion", &api_version), ("kind", &kind)].into_iter().filter(|(_, value)| value.is_empty());
+        let unset: Vec<String> = unset.map(|(field, _)| format!("{field} not set")).collect();
+        if let Some(why) = match unset.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            several => Some(format!("[{}]", several.join(", "))),
+        } {
+            return Err(Failure::text(format!(
+                "error validating {quoted}: error validating data: {why}; if you choose to ignore these errors, turn \
+                 validation off with --validate=false"
+            )));
+        }
+    }
     if kind.is_empty() {
         let body = object.to_string();
         return Err(Failure::text(format!("unable to decode {quoted}: Object 'Kind' is missing in '{body}'")));

@@ -75,6 +75,11 @@ impl<'c> Session<'c> {
         self.flags.has("namespace")
     }
 
+    /// Whether the command refuses manifests without a kind.
+    pub(crate) fn validates(&self) -> bool {
+        matches!(self.command.as_str(), "apply" | "create") && !matches!(self.flags.text("validate"), "false" | "ignore")
+    }
+
     /// The kinds of the server.
     pub(crate) async fn kinds(&mut self) -> Result<Arc<Kinds>, Failure> {
         if let Some(kinds) = &self.kinds {

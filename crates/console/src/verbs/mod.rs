@@ -4,6 +4,7 @@ mod api_resources;
 mod apply;
 mod create;
 mod delete;
+mod describe;
 mod get;
 
 pub(crate) use get::names;
@@ -16,7 +17,7 @@ use crate::suggestions::suggestions;
 use crate::verb::Verb;
 
 /// The verbs.
-pub(crate) const ALL: &[&Verb] = &[&api_resources::VERB, &apply::VERB, &create::VERB, &delete::VERB, &get::VERB];
+pub(crate) const ALL: &[&Verb] = &[&api_resources::VERB, &apply::VERB, &create::VERB, &delete::VERB, &describe::VERB, &get::VERB];
 
 /// The verb of a line, and the words that are not a part of its name.
 ///

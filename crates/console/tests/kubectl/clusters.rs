@@ -130,7 +130,8 @@ impl<'s> Pair<'s> {
             .output()
             .await
             .unwrap();
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        let printed = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&printed));
     }
 
     /// Runs `during` in a cluster after the command has started.
