@@ -14,6 +14,7 @@ mod console;
 mod describe;
 mod failure;
 mod flags;
+mod generator;
 mod json_path;
 mod kinds;
 mod last_applied;

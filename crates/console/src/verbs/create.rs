@@ -4,15 +4,13 @@
 
 use crate::failure::Failure;
 use crate::flags::Flag;
+use crate::generator::CREATE;
 use crate::last_applied::{annotated, original};
 use crate::printer::Printer;
 use crate::selection::{Pick, Wanted, select};
 use crate::session::Session;
 use crate::verb::{FILES, OUTPUT, SELECTOR, VALIDATE, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager, validation};
-
-/// The flags of `create` and of what creates single objects.
-pub(super) const CREATE: &[Flag] = &[Flag::bool("save-config", "Keep the configuration for apply")];
 
 const FLAGS: &[Flag] = &[
     Flag::bool("edit", "Not supported"),

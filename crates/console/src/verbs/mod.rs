@@ -3,12 +3,20 @@
 mod api_resources;
 mod apply;
 mod create;
+mod create_config;
+mod create_deployment;
+mod create_job;
+mod create_rbac;
+mod create_service;
+mod create_simple;
 mod delete;
 mod describe;
+mod expose;
 mod get;
+mod groups;
+mod run;
 
 pub(crate) use get::names;
-
 use coracle_meta::go_quote;
 
 use crate::failure::Failure;
@@ -17,7 +25,38 @@ use crate::suggestions::suggestions;
 use crate::verb::Verb;
 
 /// The verbs.
-pub(crate) const ALL: &[&Verb] = &[&api_resources::VERB, &apply::VERB, &create::VERB, &delete::VERB, &describe::VERB, &get::VERB];
+pub(crate) const ALL: &[&Verb] = &[
+    &api_resources::VERB,
+    &apply::VERB,
+    &create::VERB,
+    &create_config::CONFIG_MAP,
+    &create_config::GENERIC_SECRET,
+    &create_deployment::VERB,
+    &create_job::VERB,
+    &create_rbac::CLUSTER_ROLE,
+    &create_rbac::CLUSTER_ROLE_BINDING,
+    &create_rbac::ROLE,
+    &create_rbac::ROLE_BINDING,
+    &create_service::CLUSTER_IP,
+    &create_service::EXTERNAL_NAME,
+    &create_service::LOAD_BALANCER,
+    &create_service::NODE_PORT,
+    &create_simple::CRON_JOB,
+    &create_simple::NAMESPACE,
+    &create_simple::SERVICE_ACCOUNT,
+    &delete::VERB,
+    &describe::VERB,
+    &expose::VERB,
+    &get::VERB,
+    &groups::AUTH,
+    &groups::CONFIG,
+    &groups::CREATE_SECRET,
+    &groups::CREATE_SERVICE,
+    &groups::ROLLOUT,
+    &groups::SET,
+    &groups::TOP,
+    &run::VERB,
+];
 
 /// The verb of a line, and the words that are not a part of its name.
 ///
@@ -91,6 +130,13 @@ fn unknown(words: &[String]) -> Failure {
         message.extend(similar.iter().map(|name| format!("\t{name}\n")));
     }
     Failure::text(message)
+}
+
+/// The verbs whose names begin with these words.
+fn overview_of(name: &[&str]) -> String {
+    let below = ALL.iter().filter(|verb| verb.words.len() > name.len() && verb.words.starts_with(name));
+    let lines: String = below.map(|verb| format!("  {}\t{}\n", verb.words.join(" "), verb.about)).collect();
+    format!("Available Commands:\n{}", crate::tabs::DESCRIPTION.align(&lines))
 }
 
 fn overview() -> String {
