@@ -9,6 +9,7 @@
 //! `k8s.io/cli-runtime`. Not here: the programs of containers, and what a verb of the API means.
 
 mod await_object;
+mod change;
 mod complete;
 mod console;
 mod describe;
@@ -19,7 +20,10 @@ mod json_path;
 mod kinds;
 mod last_applied;
 mod manifests;
+mod nodes;
+mod pairs;
 mod printer;
+mod rollouts;
 mod selection;
 mod session;
 mod suggestions;

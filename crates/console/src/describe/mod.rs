@@ -27,6 +27,8 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 pub(crate) use self::description::Description;
+pub(crate) use self::labels::selector;
+pub(crate) use self::workloads::{newest, replica_sets, without_hash};
 use crate::failure::Failure;
 use crate::manifests::Info;
 use crate::session::Session;
@@ -66,6 +68,13 @@ const ALL: &[(&str, &str, Describe)] = &[
     ("rbac.authorization.k8s.io", "Role", |_, info, _| Box::pin(async { Ok(rbac::role(&info.object)) })),
     ("rbac.authorization.k8s.io", "RoleBinding", |_, info, _| Box::pin(async { Ok(rbac::binding(&info.object)) })),
 ];
+
+/// The description of a template of pods, whose cells are not aligned.
+pub(crate) fn template(template: &Value) -> String {
+    let mut out = Description::default();
+    pod::template(&mut out, template);
+    out.text
+}
 
 /// The description of an object.
 pub(crate) async fn describe(session: &mut Session<'_>, info: &Info, shows_events: bool) -> Result<String, Failure> {

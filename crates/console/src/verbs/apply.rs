@@ -2,12 +2,10 @@
 //!
 //! In Kubernetes: `kubectl/pkg/cmd/apply`.
 
-use coracle_meta::GroupVersionKind;
-use coracle_release::Release;
 use coracle_schema::apply::TablePlace;
-use coracle_schema::{KindSchema, Table};
 use serde_json::{Value, json};
 
+use crate::change::{MERGE, STRATEGIC, schema};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::last_applied::{ANNOTATION, annotated, original, prune_nulls};
@@ -197,15 +195,10 @@ async fn create(
 
 fn patch(info: &Info, modified: &Value, current: &Value) -> (&'static str, Value) {
     let last: Value = original(current).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(json!({}));
-    let kind = &info.kind;
-    let gvk = GroupVersionKind::new(kind.group.clone(), kind.version.clone(), kind.kind.clone());
-    let release = Release::default();
-    if Table::of(&release).type_of_kind(&gvk).is_none() {
-        return ("application/merge-patch+json", three_way::json_merge(&last, modified, current));
+    match schema(&info.kind) {
+        Some(schema) => (STRATEGIC, three_way::strategic(&last, modified, current, TablePlace::root(&schema))),
+        None => (MERGE, three_way::json_merge(&last, modified, current)),
     }
-    let schema = KindSchema::built_in(&release, &gvk);
-    let patch = three_way::strategic(&last, modified, current, TablePlace::root(&schema));
-    ("application/strategic-merge-patch+json", patch)
 }
 
 async fn on_server(

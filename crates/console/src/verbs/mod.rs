@@ -1,7 +1,9 @@
 //! The verbs of the console, one file each, and the list of them.
 
+mod annotate;
 mod api_resources;
 mod apply;
+mod cordon;
 mod create;
 mod create_config;
 mod create_deployment;
@@ -11,10 +13,20 @@ mod create_service;
 mod create_simple;
 mod delete;
 mod describe;
+mod drain;
 mod expose;
 mod get;
 mod groups;
+mod label;
+mod logs;
+mod patch;
+mod rollout;
+mod rollout_undo;
 mod run;
+mod scale;
+mod set_image;
+mod taint;
+mod wait;
 
 pub(crate) use get::names;
 use coracle_meta::go_quote;
@@ -26,8 +38,11 @@ use crate::verb::Verb;
 
 /// The verbs.
 pub(crate) const ALL: &[&Verb] = &[
+    &annotate::VERB,
     &api_resources::VERB,
     &apply::VERB,
+    &cordon::CORDON,
+    &cordon::UNCORDON,
     &create::VERB,
     &create_config::CONFIG_MAP,
     &create_config::GENERIC_SECRET,
@@ -46,6 +61,7 @@ pub(crate) const ALL: &[&Verb] = &[
     &create_simple::SERVICE_ACCOUNT,
     &delete::VERB,
     &describe::VERB,
+    &drain::VERB,
     &expose::VERB,
     &get::VERB,
     &groups::AUTH,
@@ -55,7 +71,20 @@ pub(crate) const ALL: &[&Verb] = &[
     &groups::ROLLOUT,
     &groups::SET,
     &groups::TOP,
+    &label::VERB,
+    &logs::VERB,
+    &patch::VERB,
+    &rollout::HISTORY,
+    &rollout::PAUSE,
+    &rollout::RESTART,
+    &rollout::RESUME,
+    &rollout::STATUS,
+    &rollout_undo::VERB,
     &run::VERB,
+    &scale::VERB,
+    &set_image::VERB,
+    &taint::VERB,
+    &wait::VERB,
 ];
 
 /// The verb of a line, and the words that are not a part of its name.
