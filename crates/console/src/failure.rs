@@ -59,6 +59,7 @@ impl Failure {
         match self {
             Self::Api(status) => status.message.clone(),
             Self::Text(text) | Self::Verbatim(text) => text.clone(),
+            Self::Several(all) if all.len() == 1 => all[0].bare(),
             Self::Several(all) => {
                 let all: Vec<String> = all.iter().map(Self::bare).collect();
                 format!("[{}]", all.join(", "))

@@ -13,6 +13,7 @@ mod change;
 mod complete;
 mod console;
 mod describe;
+mod explanation;
 mod failure;
 mod flags;
 mod generator;

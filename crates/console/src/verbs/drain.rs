@@ -65,7 +65,10 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
                 let (name, why) = (go_quote(&node.name), failure.bare());
                 complain!(session, "error: unable to drain node {name} due to error: {why}, continuing command...");
                 pending.push(node.name.clone());
-                failures.push(failure);
+                failures.push(match failure {
+                    Failure::Several(all) => Failure::Several(all),
+                    one => Failure::Several(vec![one]),
+                });
             }
         }
     }

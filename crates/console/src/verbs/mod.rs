@@ -3,6 +3,7 @@
 mod annotate;
 mod api_resources;
 mod apply;
+mod can_i;
 mod cordon;
 mod create;
 mod create_config;
@@ -14,6 +15,7 @@ mod create_simple;
 mod delete;
 mod describe;
 mod drain;
+mod explain;
 mod expose;
 mod get;
 mod groups;
@@ -26,6 +28,8 @@ mod run;
 mod scale;
 mod set_image;
 mod taint;
+mod top;
+mod version;
 mod wait;
 
 pub(crate) use get::names;
@@ -41,6 +45,8 @@ pub(crate) const ALL: &[&Verb] = &[
     &annotate::VERB,
     &api_resources::VERB,
     &apply::VERB,
+    &can_i::VERB,
+    &can_i::WHO_AM_I,
     &cordon::CORDON,
     &cordon::UNCORDON,
     &create::VERB,
@@ -62,6 +68,7 @@ pub(crate) const ALL: &[&Verb] = &[
     &delete::VERB,
     &describe::VERB,
     &drain::VERB,
+    &explain::VERB,
     &expose::VERB,
     &get::VERB,
     &groups::AUTH,
@@ -84,6 +91,10 @@ pub(crate) const ALL: &[&Verb] = &[
     &scale::VERB,
     &set_image::VERB,
     &taint::VERB,
+    &top::NODE,
+    &top::POD,
+    &version::CURRENT_CONTEXT,
+    &version::VERB,
     &wait::VERB,
 ];
 
