@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
-use crate::raw_request::RawRequest;
 use crate::rate_limit::RateLimit;
+use crate::raw_request::RawRequest;
 use crate::request::Request;
 use crate::{BoxError, Error, Origin, Result};
 

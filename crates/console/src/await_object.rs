@@ -57,9 +57,7 @@ pub(crate) async fn until<T>(
         loop {
             let event = timeout_at(awaited.deadline, watch.next()).await.map_err(|_| awaited.timed_out())?;
             let decided = match event? {
-                Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
-                    decide(Some(object.as_value()))?
-                }
+                Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => decide(Some(object.as_value()))?,
                 Some(WatchEvent::Deleted(_)) => decide(None)?,
                 Some(WatchEvent::Bookmark { .. }) => None,
                 // The watch expired: it starts again after a read.

@@ -15,7 +15,8 @@ const NAMESPACE: &[&str] = &["-n", "--namespace"];
 pub(crate) async fn complete(console: &Console, line: &str, cursor: usize) -> Completion {
     let cursor = (0..=cursor.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
     let before = &line[..cursor];
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let start =
+        before.rfind(char::is_whitespace).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
     let (whole, part) = (&before[..start], &before[start..]);
     let mut words: Vec<String> = whole.split_whitespace().map(str::to_owned).collect();
     if words.first().is_some_and(|word| word == "kubectl" || word == "k") {
@@ -89,7 +90,8 @@ async fn kinds_or_names(session: &mut Session<'_>, args: &[&str], part: &str, na
         Some(_) => Vec::new(),
         None => match session.kinds().await {
             Ok(kinds) => {
-                let listed = kinds.all().iter().filter(|kind| kind.is_preferred && kind.verbs.iter().any(|verb| verb == "list"));
+                let listed =
+                    kinds.all().iter().filter(|kind| kind.is_preferred && kind.verbs.iter().any(|verb| verb == "list"));
                 listed.flat_map(|kind| kind.short_names.iter().cloned().chain([kind.plural.clone()])).collect()
             }
             Err(_) => Vec::new(),

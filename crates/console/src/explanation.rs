@@ -28,7 +28,9 @@ pub(crate) fn explain(
 ) -> Result<(), String> {
     let is_kind = |schema: &&Value| {
         list(schema, "/x-kubernetes-group-version-kind").iter().any(|gvk| {
-            text(gvk, "/group") == kind.group && text(gvk, "/version") == kind.version && text(gvk, "/kind") == kind.kind
+            text(gvk, "/group") == kind.group
+                && text(gvk, "/version") == kind.version
+                && text(gvk, "/kind") == kind.kind
         })
     };
     let schemas = map(document, "/components/schemas");
@@ -123,14 +125,7 @@ impl<'d> Document<'d> {
     }
 
     /// The fields of a schema, with their descriptions, or with their own fields.
-    fn fields(
-        &self,
-        schema: &'d Value,
-        level: usize,
-        is_recursive: bool,
-        seen: &mut Vec<String>,
-        out: &mut String,
-    ) {
+    fn fields(&self, schema: &'d Value, level: usize, is_recursive: bool, seen: &mut Vec<String>, out: &mut String) {
         let reference = text(schema, "/$ref").to_owned();
         if level > DEEPEST || (!reference.is_empty() && seen.contains(&reference)) {
             return;
@@ -148,7 +143,9 @@ impl<'d> Document<'d> {
         for part in list(resolved, "/allOf") {
             self.fields(part, level, is_recursive, seen, out);
         }
-        for inner in [&resolved["items"], &resolved["additionalProperties"]].into_iter().filter(|inner| inner.is_object()) {
+        for inner in
+            [&resolved["items"], &resolved["additionalProperties"]].into_iter().filter(|inner| inner.is_object())
+        {
             self.fields(inner, level, is_recursive, seen, out);
         }
         seen.pop();

@@ -18,6 +18,8 @@ pub(crate) enum Failure {
     Several(Vec<Failure>),
     /// A command whose output says what failed.
     Code(i32),
+    /// A program in a container that failed.
+    Program { code: i32, text: String },
 }
 
 impl Failure {
@@ -58,7 +60,7 @@ impl Failure {
     pub(crate) fn bare(&self) -> String {
         match self {
             Self::Api(status) => status.message.clone(),
-            Self::Text(text) | Self::Verbatim(text) => text.clone(),
+            Self::Text(text) | Self::Verbatim(text) | Self::Program { text, .. } => text.clone(),
             Self::Several(all) if all.len() == 1 => all[0].bare(),
             Self::Several(all) => {
                 let all: Vec<String> = all.iter().map(Self::bare).collect();
@@ -86,7 +88,7 @@ impl Failure {
     /// The exit code.
     pub(crate) fn code(&self) -> i32 {
         match self {
-            Self::Code(code) => *code,
+            Self::Code(code) | Self::Program { code, .. } => *code,
             _ => 1,
         }
     }
@@ -95,7 +97,7 @@ impl Failure {
     pub(crate) fn message(&self) -> String {
         let mut text = match self {
             Self::Code(_) => return String::new(),
-            Self::Verbatim(text) => text.clone(),
+            Self::Verbatim(text) | Self::Program { text, .. } => text.clone(),
             Self::Text(text) if text.starts_with("error: ") => text.clone(),
             Self::Text(text) => format!("error: {text}"),
             Self::Api(status) if status.reason == reason::INVALID => invalid(status),

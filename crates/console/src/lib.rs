@@ -12,6 +12,7 @@ mod await_object;
 mod change;
 mod complete;
 mod console;
+mod containers;
 mod describe;
 mod explanation;
 mod failure;

@@ -83,7 +83,8 @@ fn sources(session: &Session<'_>) -> Result<Vec<Source>, Failure> {
         }
         let folder = format!("{}/", path.trim_end_matches('/'));
         let below = session.input.files.iter().filter(|(name, _)| {
-            let within = name.strip_prefix(&folder).is_some_and(|rest| session.flags.is("recursive") || !rest.contains('/'));
+            let within =
+                name.strip_prefix(&folder).is_some_and(|rest| session.flags.is("recursive") || !rest.contains('/'));
             within && [".yaml", ".yml", ".json"].iter().any(|extension| name.ends_with(extension))
         });
         let below: Vec<Source> = below.map(|(name, text)| Source { name: name.clone(), text: text.clone() }).collect();

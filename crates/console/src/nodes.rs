@@ -31,7 +31,10 @@ pub(crate) async fn nodes(session: &mut Session<'_>) -> Result<Vec<Info>, Failur
         Some(other) => {
             let kind = &other.kind;
             let resource = format!("{}/{}, Resource={}", kind.group, kind.version, kind.plural);
-            Err(Failure::text(format!("error: expected resource of type node, got {}", coracle_meta::go_quote(&resource))))
+            Err(Failure::text(format!(
+                "error: expected resource of type node, got {}",
+                coracle_meta::go_quote(&resource)
+            )))
         }
         None => Ok(infos),
     }

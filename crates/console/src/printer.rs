@@ -26,7 +26,10 @@ pub(crate) enum Format {
     Yaml,
     /// The kind and the name, and what was done.
     Name,
-    JsonPath { path: JsonPath, text: String },
+    JsonPath {
+        path: JsonPath,
+        text: String,
+    },
     JsonPathAsJson(JsonPath),
     GoTemplate(Box<Template>, String),
     CustomColumns(Vec<(String, JsonPath)>),
@@ -221,7 +224,14 @@ fn broken_path(text: &str, why: &str, object: &Value, out: &mut String) -> Failu
          {text}\n\tobject given to jsonpath engine was:\n\t\t{}\n\n\n",
         go_debug(object)
     ));
-    Failure::text(format!("error executing jsonpath {}: {}", go_quote(text), format_args!("Error executing template: {why}. Printing more information for debugging the template:\n\ttemplate was:\n\t\t{text}\n\tobject given to jsonpath engine was:\n\t\t{}\n\n", go_debug(object))))
+    Failure::text(format!(
+        "error executing jsonpath {}: {}",
+        go_quote(text),
+        format_args!(
+            "Error executing template: {why}. Printing more information for debugging the template:\n\ttemplate was:\n\t\t{text}\n\tobject given to jsonpath engine was:\n\t\t{}\n\n",
+            go_debug(object)
+        )
+    ))
 }
 
 /// A value as Go prints it with `%#v`.

@@ -106,9 +106,8 @@ fn deployment(object: &Value, wanted: i64) -> Result<(String, bool), Failure> {
     if !is_observed(object) {
         return Ok(("Waiting for deployment spec update to be observed...\n".to_owned(), false));
     }
-    let is_late = |condition: &Value| {
-        condition["type"] == "Progressing" && condition["reason"] == "ProgressDeadlineExceeded"
-    };
+    let is_late =
+        |condition: &Value| condition["type"] == "Progressing" && condition["reason"] == "ProgressDeadlineExceeded";
     if list(object, "/status/conditions").iter().any(is_late) {
         return Err(Failure::text(format!("deployment {quoted} exceeded its progress deadline")));
     }
@@ -182,11 +181,7 @@ fn stateful_set(object: &Value) -> Result<(String, bool), Failure> {
 }
 
 /// The revision to which an undo returns: the one before the newest, or the wanted one.
-pub(crate) fn earlier(
-    info: &Info,
-    history: &BTreeMap<i64, Revision>,
-    wanted: i64,
-) -> Result<(i64, Revision), Failure> {
+pub(crate) fn earlier(info: &Info, history: &BTreeMap<i64, Revision>, wanted: i64) -> Result<(i64, Revision), Failure> {
     let missing = || Failure::text(format!("unable to find specified revision {wanted} in history"));
     if wanted < 0 {
         return Err(missing());
@@ -196,9 +191,7 @@ pub(crate) fn earlier(
     }
     let found = history.iter().rev().nth(1).map(|(number, found)| (*number, found.clone()));
     found.ok_or_else(|| match info.kind.kind.as_str() {
-        "Deployment" => {
-            Failure::text(format!("no rollout history found for deployment {}", go_quote(&info.name)))
-        }
+        "Deployment" => Failure::text(format!("no rollout history found for deployment {}", go_quote(&info.name))),
         _ => Failure::text("no last revision to roll back to"),
     })
 }

@@ -49,16 +49,9 @@ impl Wanted {
 #[derive(Clone, Debug)]
 pub(crate) enum Pick {
     /// An object by its name.
-    Named {
-        kind: Kind,
-        namespace: String,
-        name: String,
-    },
+    Named { kind: Kind, namespace: String, name: String },
     /// The objects of a kind that the selectors select.
-    Selected {
-        kind: Kind,
-        namespace: String,
-    },
+    Selected { kind: Kind, namespace: String },
     /// An object of a file.
     Object(Box<Info>),
 }
@@ -193,7 +186,8 @@ async fn kind_words(session: &mut Session<'_>, arg: &str) -> Result<Vec<String>,
     let mut words: Vec<String> = Vec::new();
     for word in arg.split(',') {
         let category = kinds.of_category(word);
-        let expanded = if category.is_empty() { vec![word.to_owned()] } else { category.iter().map(Kind::resource).collect() };
+        let expanded =
+            if category.is_empty() { vec![word.to_owned()] } else { category.iter().map(Kind::resource).collect() };
         for word in expanded {
             if word.is_empty() {
                 continue;

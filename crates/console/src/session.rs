@@ -77,7 +77,8 @@ impl<'c> Session<'c> {
 
     /// Whether the command refuses manifests without a kind.
     pub(crate) fn validates(&self) -> bool {
-        matches!(self.command.as_str(), "apply" | "create") && !matches!(self.flags.text("validate"), "false" | "ignore")
+        matches!(self.command.as_str(), "apply" | "create")
+            && !matches!(self.flags.text("validate"), "false" | "ignore")
     }
 
     /// The kinds of the server.

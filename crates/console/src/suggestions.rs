@@ -16,7 +16,8 @@ pub(crate) fn suggestions(word: &str, names: &[&str]) -> Vec<String> {
 
 /// The Levenshtein distance, without regard to case.
 fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
+    let (one, other): (Vec<char>, Vec<char>) =
+        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, sign) in one.iter().enumerate() {
         let mut diagonal = index;

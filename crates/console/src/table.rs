@@ -150,6 +150,9 @@ mod tests {
         );
         let labelled =
             TableOptions { shows_labels: true, label_columns: vec!["x/app".to_owned()], ..TableOptions::default() };
-        assert_eq!(print(labelled), "NAME   READY   APP   LABELS\nweb    1/1           app=w\nb...                 <none>\n");
+        assert_eq!(
+            print(labelled),
+            "NAME   READY   APP   LABELS\nweb    1/1           app=w\nb...                 <none>\n"
+        );
     }
 }

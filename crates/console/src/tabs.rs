@@ -37,13 +37,7 @@ impl Tabs {
     }
 
     /// Measures the blocks of one column, and within each block the columns after it.
-    fn measure(
-        self,
-        lines: &[Vec<&str>],
-        range: std::ops::Range<usize>,
-        column: usize,
-        widths: &mut [Vec<usize>],
-    ) {
+    fn measure(self, lines: &[Vec<&str>], range: std::ops::Range<usize>, column: usize, widths: &mut [Vec<usize>]) {
         let has_column = |line: usize| lines[line].len() > column + 1;
         let mut first = range.start;
         while first < range.end {

@@ -120,7 +120,13 @@ fn diff_lists<P: Place>(
     }
 }
 
-fn diff_scalars(name: &str, old: &[Value], new: &[Value], part: Part, patch: &mut Map<String, Value>) -> Option<Vec<Value>> {
+fn diff_scalars(
+    name: &str,
+    old: &[Value],
+    new: &[Value],
+    part: Part,
+    patch: &mut Map<String, Value>,
+) -> Option<Vec<Value>> {
     let missing_in = |list: &[Value], of: &[Value]| -> Vec<Value> {
         of.iter().filter(|item| !list.contains(item)).cloned().collect()
     };
@@ -306,7 +312,11 @@ mod tests {
 
     #[test]
     fn kinds_without_merge_keys_get_a_json_merge_patch() {
-        let patch = json_merge(&json!({"a": 1, "b": {"c": 1, "d": 2}}), &json!({"b": {"d": 3}}), &json!({"a": 1, "b": {"c": 1, "d": 2}, "e": 5}));
+        let patch = json_merge(
+            &json!({"a": 1, "b": {"c": 1, "d": 2}}),
+            &json!({"b": {"d": 3}}),
+            &json!({"a": 1, "b": {"c": 1, "d": 2}, "e": 5}),
+        );
         assert_eq!(patch, json!({"a": null, "b": {"c": null, "d": 3}}));
     }
 

@@ -86,12 +86,8 @@ impl Verb {
 
     /// Refuses a line without the required flags. In Kubernetes: `cobra.Command.ValidateRequiredFlags`.
     pub(crate) fn check(&self, session: &Session<'_>) -> Result<(), Failure> {
-        let missing: Vec<String> = self
-            .required
-            .iter()
-            .filter(|name| !session.flags.has(name))
-            .map(|name| format!("\"{name}\""))
-            .collect();
+        let missing: Vec<String> =
+            self.required.iter().filter(|name| !session.flags.has(name)).map(|name| format!("\"{name}\"")).collect();
         if missing.is_empty() {
             return Ok(());
         }

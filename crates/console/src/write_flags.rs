@@ -23,12 +23,15 @@ pub(crate) fn dry_run(session: &mut Session<'_>) -> Result<DryRun, Failure> {
         "client" => Ok(DryRun::Client),
         "server" => Ok(DryRun::Server),
         "unchanged" => {
-            complain!(session, "W0000 00:00:00.000000       1 helpers.go:1] --dry-run is deprecated and can be replaced with --dry-run=client.");
+            complain!(
+                session,
+                "W0000 00:00:00.000000       1 helpers.go:1] --dry-run is deprecated and can be replaced with --dry-run=client."
+            );
             Ok(DryRun::Client)
         }
-        other => Err(Failure::text(format!(
-            "Invalid dry-run value ({other}). Must be \"none\", \"server\", or \"client\"."
-        ))),
+        other => {
+            Err(Failure::text(format!("Invalid dry-run value ({other}). Must be \"none\", \"server\", or \"client\".")))
+        }
     }
 }
 

@@ -37,7 +37,9 @@ pub(super) fn containers(out: &mut Description, all: &Containers<'_>) {
             out.field(2, "Restart Count", number(status, "/restartCount").unwrap_or_default());
         }
         resources(out, 2, &container["resources"]);
-        for (title, field) in [("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe")] {
+        for (title, field) in
+            [("Liveness", "livenessProbe"), ("Readiness", "readinessProbe"), ("Startup", "startupProbe")]
+        {
             if container[field].is_object() {
                 out.field(2, title, probe(&container[field]));
             }

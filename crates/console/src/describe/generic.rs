@@ -10,13 +10,8 @@ use crate::printer::go_value;
 use crate::values::{name, namespace};
 
 /// The fields that the description has at its beginning, or leaves out.
-const SKIPPED: &[&str] = &[
-    ".metadata.managedFields",
-    ".metadata.name",
-    ".metadata.namespace",
-    ".metadata.labels",
-    ".metadata.annotations",
-];
+const SKIPPED: &[&str] =
+    &[".metadata.managedFields", ".metadata.name", ".metadata.namespace", ".metadata.labels", ".metadata.annotations"];
 
 /// Words in capitals.
 const ACRONYMS: &[&str] = &["API", "URL", "UID", "OSB", "GUID"];

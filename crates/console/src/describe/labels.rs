@@ -170,7 +170,10 @@ mod tests {
     #[test]
     fn tolerations_and_taints_are_sorted() {
         let mut out = Description::default();
-        let list = [json!({"key": "b", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}), json!({"operator": "Exists"})];
+        let list = [
+            json!({"key": "b", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
+            json!({"operator": "Exists"}),
+        ];
         tolerations(&mut out, "Tolerations", &list);
         taints(&mut out, &[json!({"key": "k", "value": "v", "effect": "NoSchedule"})]);
         assert_eq!(out.text, "Tolerations:\top=Exists\n\tb:NoExecute op=Exists for 300s\nTaints:\tk=v:NoSchedule\n");

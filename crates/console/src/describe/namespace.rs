@@ -66,7 +66,8 @@ fn describe_limits(out: &mut Description, ranges: &[Value]) {
     out.line(0, " ----\t--------\t---\t---\t---------------\t-------------\t-----------------------");
     for limit in ranges.iter().flat_map(|range| list(range, "/spec/limits")) {
         let columns = ["min", "max", "defaultRequest", "default", "maxLimitRequestRatio"];
-        let mut resources: Vec<&String> = columns.iter().filter_map(|column| limit[*column].as_object()).flat_map(|map| map.keys()).collect();
+        let mut resources: Vec<&String> =
+            columns.iter().filter_map(|column| limit[*column].as_object()).flat_map(|map| map.keys()).collect();
         resources.sort_unstable();
         resources.dedup();
         for resource in resources {

@@ -40,7 +40,8 @@ impl Rule {
     /// `pods`, `deployments.apps/scale`.
     fn resource(&self) -> String {
         let Some(resource) = self.resources.first() else { return String::new() };
-        let (resource, part) = resource.split_once('/').map_or((resource.as_str(), None), |(one, two)| (one, Some(two)));
+        let (resource, part) =
+            resource.split_once('/').map_or((resource.as_str(), None), |(one, two)| (one, Some(two)));
         let group = self.groups.first().filter(|group| !group.is_empty()).map(|group| format!(".{group}"));
         let part = part.map(|part| format!("/{part}"));
         format!("{resource}{}{}", group.unwrap_or_default(), part.unwrap_or_default())
@@ -164,7 +165,8 @@ mod tests {
             {"apiGroups": ["", "apps"], "resources": ["pods", "deployments/scale"], "verbs": ["get"]},
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
             {"nonResourceURLs": ["/healthz"], "verbs": ["get"]}]});
-        let shown: Vec<String> = rules(&role).iter().map(|rule| format!("{} {}", rule.resource(), joined(&rule.verbs))).collect();
+        let shown: Vec<String> =
+            rules(&role).iter().map(|rule| format!("{} {}", rule.resource(), joined(&rule.verbs))).collect();
         assert_eq!(
             shown,
             ["pods [get list]", "deployments/scale [get]", "deployments.apps/scale [get]", "pods.apps [get]", " [get]"]

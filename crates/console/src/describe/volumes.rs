@@ -38,11 +38,7 @@ const TYPES: &[(&str, &str, &[(&str, &str)])] = &[
         "NFS (an NFS mount that lasts the lifetime of a pod)",
         &[("Server", "server"), ("Path", "path"), ("ReadOnly", "readOnly?")],
     ),
-    (
-        "image",
-        "Image (a container image or OCI artifact)",
-        &[("Reference", "reference"), ("PullPolicy", "pullPolicy")],
-    ),
+    ("image", "Image (a container image or OCI artifact)", &[("Reference", "reference"), ("PullPolicy", "pullPolicy")]),
 ];
 
 fn source(out: &mut Description, volume: &Value) {

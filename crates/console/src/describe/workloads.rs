@@ -136,7 +136,8 @@ pub(super) async fn replica_set(
     object: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {
-    let pods = pods(session, object).await.unwrap_or_else(|failure| format!("error in fetching pods: {}", failure.bare()));
+    let pods =
+        pods(session, object).await.unwrap_or_else(|failure| format!("error in fetching pods: {}", failure.bare()));
     let mut out = Description::default();
     out.field(0, "Name", name(object));
     out.field(0, "Namespace", namespace(object));

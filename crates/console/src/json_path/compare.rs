@@ -22,9 +22,8 @@ fn equal(left: &Value, right: &Value) -> Result<bool, String> {
         (Value::String(left), Value::String(right)) => Ok(left == right),
         (Value::Bool(left), Value::Bool(right)) => Ok(left == right),
         (Value::Number(_), Value::Number(_)) => order(left, right).map(Ordering::is_eq),
-        (Value::Object(_) | Value::Array(_) | Value::Null, _) | (_, Value::Object(_) | Value::Array(_) | Value::Null) => {
-            Err("invalid type for comparison".to_owned())
-        }
+        (Value::Object(_) | Value::Array(_) | Value::Null, _)
+        | (_, Value::Object(_) | Value::Array(_) | Value::Null) => Err("invalid type for comparison".to_owned()),
         _ => Err("incompatible types for comparison".to_owned()),
     }
 }

@@ -50,7 +50,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if changes.is_empty() && !lists {
         return Err(Failure::text("at least one annotation update is required"));
     }
-    let both: Vec<&str> = changes.removed.iter().filter(|key| changes.set.contains_key(*key)).map(String::as_str).collect();
+    let both: Vec<&str> =
+        changes.removed.iter().filter(|key| changes.set.contains_key(*key)).map(String::as_str).collect();
     if !both.is_empty() {
         let both = both.join(", ");
         return Err(Failure::text(format!(

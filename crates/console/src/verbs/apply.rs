@@ -125,11 +125,7 @@ fn show(session: &mut Session<'_>, mut shown: Vec<Value>) -> Result<(), Failure>
 }
 
 /// Applies an object; returns it, and what was done.
-async fn apply(
-    session: &mut Session<'_>,
-    info: &Info,
-    applying: &Applying,
-) -> Result<(Value, &'static str), Failure> {
+async fn apply(session: &mut Session<'_>, info: &Info, applying: &Applying) -> Result<(Value, &'static str), Failure> {
     let generated = info.object["metadata"]["generateName"].as_str().unwrap_or_default();
     if info.name.is_empty() && !generated.is_empty() {
         return Err(Failure::text(format!("from {generated}: cannot use generate name with apply")));
@@ -235,10 +231,7 @@ See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts"
 fn warn_if_deleting(session: &mut Session<'_>, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
-        complain!(
-            session,
-            "Warning: Detected changes to resource {name} which is currently being deleted."
-        );
+        complain!(session, "Warning: Detected changes to resource {name} which is currently being deleted.");
     }
 }
 

@@ -22,8 +22,23 @@ const FLAGS: &[Flag] = &[
 const OUTPUT: &[Flag] = &[Flag::text("output", "Not supported").or('o')];
 
 const VERBS: &[&str] = &[
-    "*", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use", "bind", "impersonate",
-    "approve", "sign", "escalate", "attest", "proxy",
+    "*",
+    "get",
+    "list",
+    "watch",
+    "create",
+    "update",
+    "patch",
+    "delete",
+    "deletecollection",
+    "use",
+    "bind",
+    "impersonate",
+    "approve",
+    "sign",
+    "escalate",
+    "attest",
+    "proxy",
 ];
 
 const PATH_VERBS: &[&str] = &["*", "get", "put", "post", "head", "options", "delete", "patch"];

@@ -74,9 +74,11 @@ fn container(session: &Session<'_>, image: &str) -> Value {
 /// Five letters that follow from the image.
 fn letters(session: &Session<'_>, image: &str) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut hash = session.namespace().bytes().chain(image.bytes()).fold(5381_usize, |hash, byte| {
-        hash.wrapping_mul(33) ^ usize::from(byte)
-    });
+    let mut hash = session
+        .namespace()
+        .bytes()
+        .chain(image.bytes())
+        .fold(5381_usize, |hash, byte| hash.wrapping_mul(33) ^ usize::from(byte));
     let mut next = || {
         let letter = LETTERS[hash % LETTERS.len()];
         hash /= LETTERS.len();

@@ -14,8 +14,23 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The verbs that need no warning.
 const VERBS: &[&str] = &[
-    "*", "get", "delete", "list", "create", "update", "patch", "watch", "proxy", "deletecollection", "use", "bind",
-    "impersonate", "approve", "sign", "escalate", "attest",
+    "*",
+    "get",
+    "delete",
+    "list",
+    "create",
+    "update",
+    "patch",
+    "watch",
+    "proxy",
+    "deletecollection",
+    "use",
+    "bind",
+    "impersonate",
+    "approve",
+    "sign",
+    "escalate",
+    "attest",
 ];
 
 const ROLE_FLAGS: &[Flag] = &[
@@ -90,7 +105,8 @@ async fn role(session: &mut Session<'_>, kind: &'static str) -> Result<(), Failu
     for verb in verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str())) {
         complain!(session, "Warning: '{verb}' is not a standard resource verb");
     }
-    let (resources, paths) = (session.flags.texts("resource").to_vec(), session.flags.texts("non-resource-url").to_vec());
+    let (resources, paths) =
+        (session.flags.texts("resource").to_vec(), session.flags.texts("non-resource-url").to_vec());
     if resources.is_empty() && paths.is_empty() {
         return Err(Failure::text(match kind {
             "Role" => "at least one resource must be specified",

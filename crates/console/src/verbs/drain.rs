@@ -47,7 +47,10 @@ pub(super) const VERB: Verb = Verb {
 enum Fate {
     Evicted,
     /// Evicted or left, with this warning.
-    Warned { is_evicted: bool, message: String },
+    Warned {
+        is_evicted: bool,
+        message: String,
+    },
     Left,
     Refused(String),
 }
@@ -125,9 +128,8 @@ async fn doomed(session: &mut Session<'_>, node: &str) -> Result<Vec<Value>, Fai
             Fate::Refused(why) => refusals.entry(why).or_default().push(title),
         }
     }
-    let refusals = refusals.into_iter().map(|(why, pods)| {
-        Failure::text(format!("cannot delete {why}: {}", pods.join(", ")))
-    });
+    let refusals =
+        refusals.into_iter().map(|(why, pods)| Failure::text(format!("cannot delete {why}: {}", pods.join(", "))));
     Failure::aggregate(refusals.collect())?;
     let warnings: Vec<String> =
         warnings.into_iter().map(|(message, pods)| format!("{message}: {}", pods.join(", "))).collect();

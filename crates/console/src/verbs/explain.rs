@@ -43,9 +43,10 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let version = session.flags.text("api-version").to_owned();
     if !version.is_empty() {
         let (group, version) = version.split_once('/').unwrap_or(("", &version));
-        let found = kinds.all().iter().find(|known| {
-            known.group == group && known.version == version && known.plural == kind.plural
-        });
+        let found = kinds
+            .all()
+            .iter()
+            .find(|known| known.group == group && known.version == version && known.plural == kind.plural);
         let (plural, slash) = (&kind.plural, if group.is_empty() { "" } else { "/" });
         kind = found.cloned().ok_or_else(|| {
             Failure::text(format!("couldn't find resource for \"{group}{slash}{version}, Resource={plural}\""))

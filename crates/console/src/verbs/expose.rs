@@ -59,7 +59,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 fn service(session: &Session<'_>, info: &Info) -> Result<Value, Failure> {
     let kind = (info.kind.group.as_str(), info.kind.kind.as_str());
-    let known = [("", "Pod"), ("", "Service"), ("", "ReplicationController"), ("apps", "Deployment"), ("apps", "ReplicaSet")];
+    let known =
+        [("", "Pod"), ("", "Service"), ("", "ReplicationController"), ("apps", "Deployment"), ("apps", "ReplicaSet")];
     if !known.contains(&kind) {
         return Err(Failure::text(format!("cannot expose a {}", with_group(&info.kind.kind, &info.kind.group))));
     }
@@ -118,8 +119,10 @@ fn selector(info: &Info) -> Result<Map<String, Value>, String> {
         "ReplicationController" => own("/spec/selector", "the replication controller has no selector set"),
         kind => {
             let kind = kind.to_lowercase();
-            let labels =
-                own("/spec/selector/matchLabels", &format!("invalid {kind}: no selectors, therefore cannot be exposed"))?;
+            let labels = own(
+                "/spec/selector/matchLabels",
+                &format!("invalid {kind}: no selectors, therefore cannot be exposed"),
+            )?;
             match list(object, "/spec/selector/matchExpressions") {
                 [] => Ok(labels),
                 expressions => Err(format!(

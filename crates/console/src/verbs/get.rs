@@ -90,11 +90,7 @@ async fn raw(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Sends the requests of a selection with this accepted media type.
-async fn answers(
-    session: &mut Session<'_>,
-    selection: Selection,
-    accept: &'static str,
-) -> (Vec<Answer>, Vec<Failure>) {
+async fn answers(session: &mut Session<'_>, selection: Selection, accept: &'static str) -> (Vec<Answer>, Vec<Failure>) {
     let (mut found, mut failures) = (Vec::new(), selection.failures.clone());
     let (labels, fields) = (selection.labels().to_owned(), selection.fields().to_owned());
     let sorts = if session.flags.has("sort-by") && accept == ACCEPT { "Object" } else { "" };
@@ -250,10 +246,12 @@ fn sort<'i>(items: &'i mut [Value], field: &str, object: impl Fn(&Value) -> &Val
 /// Missing values come first; quantities are compared by their amount.
 fn compare(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     match (one, other) {
-        (Some(Value::String(one)), Some(Value::String(other))) => match (Quantity::parse(one), Quantity::parse(other)) {
-            (Ok(one), Ok(other)) => one.cmp(&other),
-            _ => one.cmp(other),
-        },
+        (Some(Value::String(one)), Some(Value::String(other))) => {
+            match (Quantity::parse(one), Quantity::parse(other)) {
+                (Ok(one), Ok(other)) => one.cmp(&other),
+                _ => one.cmp(other),
+            }
+        }
         (Some(Value::Number(one)), Some(Value::Number(other))) => {
             one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal)
         }

@@ -124,9 +124,8 @@ fn change(session: &Session<'_>, object: &mut Value, changes: &Changes) -> Resul
     if !session.flags.is("overwrite") {
         let own = |key: &String| object["metadata"]["labels"][key].as_str();
         let taken = changes.set.iter().filter_map(|(key, value)| Some((key, own(key).filter(|own| own != value)?)));
-        let taken = taken.map(|(key, own)| {
-            Failure::text(format!("'{key}' already has a value ({own}), and --overwrite is false"))
-        });
+        let taken = taken
+            .map(|(key, own)| Failure::text(format!("'{key}' already has a value ({own}), and --overwrite is false")));
         Failure::aggregate(taken.collect())?;
     }
     edit(object, "labels", changes);

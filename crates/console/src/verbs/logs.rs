@@ -6,6 +6,7 @@ use coracle_client::RawRequest;
 use coracle_meta::go_quote;
 use serde_json::Value;
 
+use crate::containers;
 use crate::describe::selector;
 use crate::failure::Failure;
 use crate::flags::Flag;
@@ -139,29 +140,12 @@ fn order(pod: &Value) -> (bool, u8, bool, String, i64, String) {
 
 /// The containers whose logs are printed.
 fn containers(session: &mut Session<'_>, pod: &Value, wanted: &str) -> Result<Vec<String>, Failure> {
-    let of = |field: &str| list(pod, field).iter().map(|container| text(container, "/name").to_owned()).collect();
-    let (main, init, ephemeral): (Vec<String>, Vec<String>, Vec<String>) =
-        (of("/spec/containers"), of("/spec/initContainers"), of("/spec/ephemeralContainers"));
     if session.flags.is("all-containers") {
-        return Ok([init, main, ephemeral].concat());
+        return Ok(containers::all(pod));
     }
-    let default = pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"].as_str();
-    let all = [main.clone(), init.clone(), ephemeral.clone()].concat();
-    let chosen = match (wanted, default) {
-        ("", Some(default)) if all.iter().any(|known| known == default) => default.to_owned(),
-        ("", _) => {
-            let first = main.first().cloned().unwrap_or_default();
-            if all.len() > 1 && !session.flags.is("all-pods") {
-                let init = init.iter().map(|name| format!("{name} (init)"));
-                let ephemeral = ephemeral.iter().map(|name| format!("{name} (ephem)"));
-                let all: Vec<String> = main.iter().cloned().chain(ephemeral).chain(init).collect();
-                complain!(session, "Defaulted container {} out of: {}", go_quote(&first), all.join(", "));
-            }
-            first
-        }
-        (wanted, _) => wanted.to_owned(),
-    };
-    if !all.contains(&chosen) {
+    let is_quiet = session.flags.is("all-pods");
+    let chosen = containers::chosen(session, pod, wanted, is_quiet);
+    if !containers::all(pod).contains(&chosen) {
         return Err(Failure::text(format!("container {chosen} is not valid for pod {}", name(pod))));
     }
     Ok(vec![chosen])
@@ -177,7 +161,8 @@ async fn print_log(session: &mut Session<'_>, pod: &Value, container: &str) -> R
         Some(lines) => lines.to_string(),
     };
     let since = flags.duration("since").map(|since| since.as_secs_f64().round().to_string()).unwrap_or_default();
-    let limit = flags.number("limit-bytes").filter(|limit| *limit != 0).map(|limit| limit.to_string()).unwrap_or_default();
+    let limit =
+        flags.number("limit-bytes").filter(|limit| *limit != 0).map(|limit| limit.to_string()).unwrap_or_default();
     let since_time = flags.text("since-time").to_owned();
     let parameters = [
         ("container", container.to_owned()),

@@ -15,6 +15,7 @@ mod create_simple;
 mod delete;
 mod describe;
 mod drain;
+mod exec;
 mod explain;
 mod expose;
 mod get;
@@ -32,8 +33,8 @@ mod top;
 mod version;
 mod wait;
 
-pub(crate) use get::names;
 use coracle_meta::go_quote;
+pub(crate) use get::names;
 
 use crate::failure::Failure;
 use crate::flags::Form;
@@ -68,6 +69,7 @@ pub(crate) const ALL: &[&Verb] = &[
     &delete::VERB,
     &describe::VERB,
     &drain::VERB,
+    &exec::VERB,
     &explain::VERB,
     &expose::VERB,
     &get::VERB,
@@ -181,8 +183,7 @@ fn overview_of(name: &[&str]) -> String {
 
 fn overview() -> String {
     let mut text = "The console understands these verbs of kubectl:\n\n".to_owned();
-    let lines: String =
-        ALL.iter().map(|verb| format!("  {}\t{}\n", verb.words.join(" "), verb.about)).collect();
+    let lines: String = ALL.iter().map(|verb| format!("  {}\t{}\n", verb.words.join(" "), verb.about)).collect();
     text.push_str(&crate::tabs::DESCRIPTION.align(&lines));
     text
 }

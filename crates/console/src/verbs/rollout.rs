@@ -84,9 +84,7 @@ pub(super) async fn targets(session: &mut Session<'_>) -> Result<(Vec<Info>, Vec
 
 fn revision_flag(session: &Session<'_>) -> Result<i64, Failure> {
     match session.flags.number("revision").unwrap_or(0) {
-        negative if negative < 0 => {
-            Err(Failure::text(format!("revision must be a positive integer: {negative}")))
-        }
+        negative if negative < 0 => Err(Failure::text(format!("revision must be a positive integer: {negative}"))),
         revision => Ok(revision),
     }
 }

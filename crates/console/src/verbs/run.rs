@@ -153,7 +153,9 @@ fn is_image(image: &str) -> bool {
     };
     let is_word = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     let is_tag = |tag: &str| {
-        tag.starts_with(is_word) && tag.len() <= 128 && tag.chars().all(|sign| is_word(sign) || sign == '.' || sign == '-')
+        tag.starts_with(is_word)
+            && tag.len() <= 128
+            && tag.chars().all(|sign| is_word(sign) || sign == '.' || sign == '-')
     };
     let parts: Vec<&str> = path.split('/').collect();
     let is_host = |part: &str| {

@@ -66,10 +66,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         };
         match shown {
             Ok(object) => print(session, &object, "image updated")?,
-            Err(failure) => failures.push(Failure::text(format!(
-                "failed to patch image update to pod template: {}",
-                failure.bare()
-            ))),
+            Err(failure) => failures
+                .push(Failure::text(format!("failed to patch image update to pod template: {}", failure.bare()))),
         }
     }
     Failure::aggregate(failures)

@@ -149,7 +149,12 @@ fn parse(specs: &[String]) -> Result<(Vec<Taint>, Vec<Taint>), String> {
     Ok((added, removed))
 }
 
-async fn check(session: &mut Session<'_>, resources: &[String], added: &[Taint], removed: &[Taint]) -> Result<(), Failure> {
+async fn check(
+    session: &mut Session<'_>,
+    resources: &[String],
+    added: &[Taint],
+    removed: &[Taint],
+) -> Result<(), Failure> {
     let word = resources[0].to_lowercase();
     let kinds = session.kinds().await?;
     let kind = kinds.of_word(&word).map_err(|failure| Failure::Verbatim(failure.bare()))?;
@@ -157,9 +162,9 @@ async fn check(session: &mut Session<'_>, resources: &[String], added: &[Taint],
         return Err(Failure::text(format!("invalid resource type {word}, only node types are supported")));
     }
     let both = removed.iter().filter(|removed| {
-        added.iter().any(|added| {
-            added.key == removed.key && (removed.effect.is_empty() || added.effect == removed.effect)
-        })
+        added
+            .iter()
+            .any(|added| added.key == removed.key && (removed.effect.is_empty() || added.effect == removed.effect))
     });
     let both: Vec<String> = both.map(|taint| format!("{}={}", taint.key, taint.effect)).collect();
     if !both.is_empty() {
@@ -207,7 +212,8 @@ fn change(
         taints.retain(|known| !taint.matches(known));
         is_removed = taints.len() != before;
         if !is_removed {
-            let spec = if taint.effect.is_empty() { taint.key.clone() } else { format!("{}:{}", taint.key, taint.effect) };
+            let spec =
+                if taint.effect.is_empty() { taint.key.clone() } else { format!("{}:{}", taint.key, taint.effect) };
             failures.push(Failure::text(format!("taint {} not found", go_quote(&spec))));
         }
     }

@@ -26,9 +26,9 @@ pub(crate) fn kubectl() -> Option<PathBuf> {
     let named = ["kubectl.1.33", "kubectl"].into_iter().flat_map(|name| {
         // A link leads to the folder in which other versions are.
         let within = folders.iter().map(move |folder| folder.join(name));
-        let beside = folders.iter().filter_map(move |folder| {
-            Some(folder.join("kubectl").canonicalize().ok()?.parent()?.join(name))
-        });
+        let beside = folders
+            .iter()
+            .filter_map(move |folder| Some(folder.join("kubectl").canonicalize().ok()?.parent()?.join(name)));
         within.chain(beside)
     });
     let found = chosen.into_iter().chain(named).find(|path| has_version(path));
