@@ -21,11 +21,6 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    /// `pod/web`, `deployment.apps/web`.
-    pub(crate) fn title(&self) -> String {
-        format!("{}/{}", self.kind.in_names(), self.name)
-    }
-
     pub(crate) fn of(kind: &Kind, object: Value) -> Self {
         Self {
             kind: kind.clone(),

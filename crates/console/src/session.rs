@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_client::{Client, RawRequest};
-use coracle_meta::{GroupVersionResource, ObjectKey, Status, go_quote, percent};
+use coracle_meta::{GroupVersionResource, ObjectKey, go_quote, percent};
 use http::Method;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -179,17 +179,6 @@ impl<'c> Session<'c> {
         self.write(Method::POST, path, JSON, object).await
     }
 
-    /// Replaces an object.
-    pub(crate) async fn update(
-        &mut self,
-        kind: &Kind,
-        object: &Value,
-        options: &WriteOptions<'_>,
-    ) -> Result<Value, Failure> {
-        let path = kind.path(crate::values::namespace(object), crate::values::name(object), "") + &options.query();
-        self.write(Method::PUT, path, JSON, object).await
-    }
-
     /// Sends a request with a body of JSON.
     pub(crate) async fn write(
         &mut self,
@@ -312,9 +301,4 @@ fn check_name(name: &str) -> Result<(), Failure> {
 fn warning_text(header: &str) -> Option<String> {
     let quoted = header.splitn(3, ' ').nth(2)?;
     serde_json::from_str(quoted).ok().or_else(|| Some(quoted.trim_matches('"').to_owned()))
-}
-
-/// Whether an answer to a deletion says that the object is gone.
-pub(crate) fn is_status(answer: &Value) -> bool {
-    answer["kind"] == "Status" && serde_json::from_value::<Status>(answer.clone()).is_ok()
 }

@@ -49,9 +49,7 @@ impl Tabs {
             let cells = lines[first..end].iter().map(|cells| width_of(cells[column]));
             let widest = cells.max().unwrap_or_default();
             let width = (widest + self.padding).max(self.min_width);
-            for line in first..end {
-                widths[line][column] = width;
-            }
+            widths[first..end].iter_mut().for_each(|widths| widths[column] = width);
             self.measure(lines, first..end, column + 1, widths);
             first = end;
         }

@@ -112,7 +112,9 @@ fn diff_lists<P: Place>(
         return;
     }
     let order = match strategy.merge_key.as_deref() {
-        Some(key) => diff_items(name, old, new, (place.and_then(Place::item), key), part, patch),
+        Some(key) => {
+            diff_items(name, &Items { old, new, place: place.and_then(Place::item), merge_key: key }, part, patch)
+        }
         None => diff_scalars(name, old, new, part, patch),
     };
     if let Some(order) = order.filter(|order| !order.is_empty()) {
@@ -151,14 +153,21 @@ fn diff_scalars(
     }
 }
 
+/// Two versions of a list whose items have a merge key.
+struct Items<'i, P> {
+    old: &'i [Value],
+    new: &'i [Value],
+    place: Option<P>,
+    merge_key: &'i str,
+}
+
 fn diff_items<P: Place>(
     name: &str,
-    old: &[Value],
-    new: &[Value],
-    (place, merge_key): (Option<P>, &str),
+    items: &Items<'_, P>,
     part: Part,
     patch: &mut Map<String, Value>,
 ) -> Option<Vec<Value>> {
+    let Items { old, new, place, merge_key } = *items;
     let key = |item: &Value| item.get(merge_key).map(show).unwrap_or_default();
     let olds: BTreeMap<String, &Value> = old.iter().map(|item| (key(item), item)).collect();
     let mut items = Vec::new();

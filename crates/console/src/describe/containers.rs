@@ -154,9 +154,10 @@ fn environment(out: &mut Description, container: &Value, pod: Option<&Value>) {
         out.line(2, "Environment Variables from:");
     }
     for source in sources {
-        let (from, reference) = match source["configMapRef"].is_object() {
-            true => ("ConfigMap", &source["configMapRef"]),
-            false => ("Secret", &source["secretRef"]),
+        let (from, reference) = if source["configMapRef"].is_object() {
+            ("ConfigMap", &source["configMapRef"])
+        } else {
+            ("Secret", &source["secretRef"])
         };
         let (name, optional) = (text(reference, "/name"), is(reference, "/optional"));
         let prefix = match text(source, "/prefix") {
@@ -227,10 +228,8 @@ fn amount(container: &Value, reference: &Value) -> String {
     let amount = amount.and_then(read).unwrap_or_default();
     let divisor = read(&reference["divisor"]).filter(|divisor| !divisor.is_zero()).unwrap_or(Quantity::of(1));
     let milli = resource.ends_with(".cpu");
-    let (amount, divisor) = match milli {
-        true => (amount.milli_value(), divisor.milli_value()),
-        false => (amount.value(), divisor.value()),
-    };
+    let (amount, divisor) =
+        if milli { (amount.milli_value(), divisor.milli_value()) } else { (amount.value(), divisor.value()) };
     let units = amount.saturating_add(divisor.max(1) - 1) / divisor.max(1);
     match units {
         0 if matches!(resource, "limits.cpu" | "limits.memory") => "node allocatable".to_owned(),

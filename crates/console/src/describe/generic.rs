@@ -84,10 +84,11 @@ fn split(field: &str) -> Vec<String> {
         }
     }
     for index in 0..words.len().saturating_sub(1) {
-        if class(words[index][0]) == 2 && class(words[index + 1][0]) == 1 {
-            if let Some(last) = words[index].pop() {
-                words[index + 1].insert(0, last);
-            }
+        if class(words[index][0]) == 2
+            && class(words[index + 1][0]) == 1
+            && let Some(last) = words[index].pop()
+        {
+            words[index + 1].insert(0, last);
         }
     }
     words.into_iter().filter(|word| !word.is_empty()).map(|word| word.into_iter().collect()).collect()

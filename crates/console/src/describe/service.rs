@@ -81,9 +81,8 @@ fn endpoints(slices: &[Value], port_name: &str) -> String {
         }
         for port in ports.iter().filter(|port| text(port, "/name") == port_name) {
             let number = number(port, "/port").unwrap_or_default();
-            let with_port = |address: &&str| match address.contains(':') {
-                true => format!("[{address}]:{number}"),
-                false => format!("{address}:{number}"),
+            let with_port = |address: &&str| {
+                if address.contains(':') { format!("[{address}]:{number}") } else { format!("{address}:{number}") }
             };
             addresses.extend(ready.iter().map(with_port));
         }

@@ -46,9 +46,10 @@ pub(super) fn claim_fields(out: &mut Description, claim: &Value, level: usize) {
 fn fields(out: &mut Description, claim: &Value, level: usize, now: Option<Timestamp>) {
     out.field(level, "StorageClass", text(claim, "/spec/storageClassName"));
     if let Some(now) = now {
-        let status = match claim["metadata"]["deletionTimestamp"].is_string() {
-            true => format!("Terminating (lasts {})", since(claim, "/metadata/deletionTimestamp", now)),
-            false => text(claim, "/status/phase").to_owned(),
+        let status = if claim["metadata"]["deletionTimestamp"].is_string() {
+            format!("Terminating (lasts {})", since(claim, "/metadata/deletionTimestamp", now))
+        } else {
+            text(claim, "/status/phase").to_owned()
         };
         out.field(level, "Status", status);
     }

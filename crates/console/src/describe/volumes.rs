@@ -19,8 +19,11 @@ pub(super) fn volumes(out: &mut Description, volumes: &[Value], space: &str) {
     }
 }
 
+/// Titles, and fields; a field with a question mark is a bool.
+type Fields = &'static [(&'static str, &'static str)];
+
 /// The types of volumes, what they are, and their fields.
-const TYPES: &[(&str, &str, &[(&str, &str)])] = &[
+const TYPES: &[(&str, &str, Fields)] = &[
     ("secret", "Secret (a volume populated by a Secret)", &[("SecretName", "secretName"), ("Optional", "optional?")]),
     ("configMap", "ConfigMap (a volume populated by a ConfigMap)", &[("Name", "name"), ("Optional", "optional?")]),
     (

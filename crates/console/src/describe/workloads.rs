@@ -114,7 +114,7 @@ pub(crate) fn newest<'s>(deployment: &Value, sets: &'s [Value]) -> Option<&'s Va
     sorted.into_iter().find(|set| without_hash(&set["spec"]["template"]) == wanted)
 }
 
-/// A template without the label by which its ReplicaSet tells its pods apart.
+/// A template without the label that distinguishes the pods of its ReplicaSet.
 pub(crate) fn without_hash(template: &Value) -> Value {
     let mut template = template.clone();
     if let Some(labels) = template["metadata"]["labels"].as_object_mut() {

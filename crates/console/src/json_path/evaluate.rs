@@ -16,7 +16,7 @@ const MOST_VALUES: usize = 1_000_000;
 /// The values of each part of a template.
 pub(super) fn find<'v>(nodes: &[Node], value: &'v Value) -> Result<Vec<Found<'v>>, String> {
     let mut out = Vec::new();
-    let end = block(nodes, 0, &Cow::Borrowed(value), 0, &mut out)?;
+    let end = block(nodes, 0, Cow::Borrowed(value), 0, &mut out)?;
     debug_assert!(end <= nodes.len());
     Ok(out)
 }
@@ -25,7 +25,7 @@ pub(super) fn find<'v>(nodes: &[Node], value: &'v Value) -> Result<Vec<Found<'v>
 fn block<'v>(
     nodes: &[Node],
     first: usize,
-    value: &Cow<'v, Value>,
+    value: Cow<'v, Value>,
     loops: usize,
     out: &mut Vec<Found<'v>>,
 ) -> Result<usize, String> {
@@ -38,12 +38,12 @@ fn block<'v>(
                 let Node::Action(steps) = node else { return Ok(index) };
                 let items = walk(vec![value.clone()], &steps[1..])?;
                 let mut end = None;
-                for item in &items {
+                for item in items {
                     end = Some(block(nodes, index + 1, item, loops + 1, out)?);
                 }
                 index = match end {
                     Some(end) => end,
-                    None => block(nodes, index + 1, &Cow::Owned(Value::Null), loops + 1, &mut Vec::new())?,
+                    None => block(nodes, index + 1, Cow::Owned(Value::Null), loops + 1, &mut Vec::new())?,
                 };
             }
             _ => out.push(walk(vec![value.clone()], std::slice::from_ref(node))?),

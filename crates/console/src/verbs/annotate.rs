@@ -9,6 +9,7 @@ use crate::change::MERGE;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::print;
+use crate::manifests::Info;
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
 use crate::session::{Session, Target, say};
@@ -70,13 +71,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             continue;
         }
         if lists {
-            let indent = if is_single { "" } else { " " };
-            if !is_single {
-                say!(session, "Listing annotations for {}.{}/{}:", info.kind.kind, info.kind.group, info.name);
-            }
-            for (key, value) in map(&after, "/metadata/annotations").into_iter().flatten() {
-                say!(session, "{indent}{key}={}", show(value));
-            }
+            show_list(session, &info, &after, is_single);
             continue;
         }
         if dry_run != DryRun::Client {
@@ -94,6 +89,16 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         print(session, &after, "annotated")?;
     }
     Failure::aggregate(failures)
+}
+
+fn show_list(session: &mut Session<'_>, info: &Info, object: &Value, is_single: bool) {
+    let indent = if is_single { "" } else { " " };
+    if !is_single {
+        say!(session, "Listing annotations for {}.{}/{}:", info.kind.kind, info.kind.group, info.name);
+    }
+    for (key, value) in map(object, "/metadata/annotations").into_iter().flatten() {
+        say!(session, "{indent}{key}={}", show(value));
+    }
 }
 
 fn change(session: &Session<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {

@@ -63,10 +63,11 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 fn container(session: &Session<'_>, image: &str) -> Value {
     let name = image.rsplit('/').next().unwrap_or_default();
     let name = name.split([':', '@']).next().unwrap_or_default();
-    let name = match name.contains(['_', '.']) {
+    let name = if name.contains(['_', '.']) {
         // kubectl adds random letters; here the same image always has the same name.
-        true => format!("{}-{}", name.replace(['_', '.'], "-"), letters(session, image)),
-        false => name.to_owned(),
+        format!("{}-{}", name.replace(['_', '.'], "-"), letters(session, image))
+    } else {
+        name.to_owned()
     };
     json!({"image": image, "name": name, "resources": {}})
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::kinds::Kind;
 use crate::selection::{Pick, Selection, Wanted, select, unable};
-use crate::session::{JSON, Session, complain, say};
+use crate::session::{Session, complain, say};
 use crate::values::text;
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, SELECTOR, Verb};
 use crate::write_flags::{DryRun, dry_run};
@@ -59,9 +59,10 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
              resource may continue to run on the cluster indefinitely."
         );
     }
-    let ignores = match session.flags.has("ignore-not-found") {
-        true => session.flags.is("ignore-not-found"),
-        false => wanted.is_all || !wanted.labels.is_empty() || !wanted.fields.is_empty(),
+    let ignores = if session.flags.has("ignore-not-found") {
+        session.flags.is("ignore-not-found")
+    } else {
+        wanted.is_all || !wanted.labels.is_empty() || !wanted.fields.is_empty()
     };
     let (doomed, mut failures) = targets(session, selection).await;
     let found = doomed.len();
@@ -187,10 +188,7 @@ async fn delete(
     }
     let answer = match dry_run {
         DryRun::Client => Value::Null,
-        _ => {
-            let _ = JSON;
-            session.delete(&object.kind, &object.key.namespace, &object.key.name, options).await?
-        }
+        _ => session.delete(&object.kind, &object.key.namespace, &object.key.name, options).await?,
     };
     let (kind, name) = (object.kind.in_names(), &object.key.name);
     if session.flags.text("output") == "name" {

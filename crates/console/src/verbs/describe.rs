@@ -32,11 +32,10 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let wanted = Wanted::of(session, session.args()).all_by_default();
     let selection = select(session, &wanted).await?;
     let (infos, mut failures) = selection.fetch(session).await;
-    if let ([kind, prefix], [failure]) = (wanted.args.as_slice(), failures.as_slice()) {
-        if failure.is_not_found() {
-            let (kind, prefix, failure) = (kind.clone(), prefix.clone(), failure.clone());
-            return matching(session, &kind, &prefix, failure).await;
-        }
+    if let ([kind, prefix], [failure]) = (wanted.args.as_slice(), failures.as_slice())
+        && failure.is_not_found()
+    {
+        return matching(session, kind, prefix, failure.clone()).await;
     }
     let shows_events = session.flags.is_or("show-events", true);
     let mut texts = Vec::new();

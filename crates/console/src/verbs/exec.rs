@@ -53,10 +53,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let wanted = Wanted { args: vec![arg], ..Wanted::default() };
     let infos = select(session, &wanted).await?.fetch_all(session).await?;
     let Some(info) = infos.into_iter().next() else { return Err(Failure::text("expected a resource")) };
-    let pod = match info.kind.is_named("", "Pod") {
-        true => info.object,
-        false => first_pod(session, &info.object).await?,
-    };
+    let pod = if info.kind.is_named("", "Pod") { info.object } else { first_pod(session, &info.object).await? };
     let phase = text(&pod, "/status/phase");
     if ["Succeeded", "Failed"].contains(&phase) {
         let why = format!("cannot exec into a container in a completed pod; current phase is {phase}");

@@ -225,7 +225,7 @@ fn sort_rows(table: &mut Value, field: &str) -> Result<(), Failure> {
 }
 
 /// Sorts by the values at a path. In Kubernetes: `get.RuntimeSorter`.
-fn sort<'i>(items: &'i mut [Value], field: &str, object: impl Fn(&Value) -> &Value) -> Result<(), Failure> {
+fn sort(items: &mut [Value], field: &str, object: impl Fn(&Value) -> &Value) -> Result<(), Failure> {
     let text = JsonPath::relaxed(field).unwrap_or_else(|_| field.to_owned());
     let path = JsonPath::parse(&text).map_err(|why| Failure::text(format!("sorting error: {why}")))?;
     let mut keys = Vec::new();

@@ -87,12 +87,13 @@ async fn pods(session: &mut Session<'_>, arg: Option<&String>, labels: &str) -> 
     let wanted = Wanted { args: vec![arg], ..Wanted::default() };
     let within = session.namespace();
     let infos = select(session, &wanted).await?.fetch_all(session).await;
-    let infos = infos.map_err(|failure| match failure.is_not_found() {
-        true => {
+    let infos = infos.map_err(|failure| {
+        if failure.is_not_found() {
             let space = go_quote(&within);
             Failure::text(format!("error from server (NotFound): {} in namespace {space}", failure.bare()))
+        } else {
+            failure
         }
-        false => failure,
     })?;
     let Some(info) = infos.into_iter().next() else { return Err(Failure::text("expected a resource")) };
     if info.kind.is_named("", "Pod") {

@@ -218,9 +218,10 @@ fn change(
         }
     }
     Failure::aggregate(failures)?;
-    match taints.is_empty() {
-        true => drop(node["spec"].as_object_mut().map(|spec| spec.remove("taints"))),
-        false => node["spec"]["taints"] = taints.into(),
+    if taints.is_empty() {
+        drop(node["spec"].as_object_mut().map(|spec| spec.remove("taints")))
+    } else {
+        node["spec"]["taints"] = taints.into()
     }
     Ok(match (is_added, is_removed) {
         _ if overwrites => "modified",

@@ -129,9 +129,10 @@ async fn pods(session: &mut Session<'_>) -> Result<(), Failure> {
         return Err(Failure::text("only one of NAME or selector can be provided"));
     }
     let (is_everywhere, within) = (session.flags.is("all-namespaces"), session.namespace());
-    let path = match is_everywhere {
-        true => "/apis/metrics.k8s.io/v1beta1/pods".to_owned(),
-        false => format!("/apis/metrics.k8s.io/v1beta1/namespaces/{within}/pods"),
+    let path = if is_everywhere {
+        "/apis/metrics.k8s.io/v1beta1/pods".to_owned()
+    } else {
+        format!("/apis/metrics.k8s.io/v1beta1/namespaces/{within}/pods")
     };
     let mut metrics = metrics(session, &path, &one).await?;
     if metrics.is_empty() {
@@ -142,42 +143,49 @@ async fn pods(session: &mut Session<'_>) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let sum = |metric: &Value, resource: &str| {
-        let used = list(metric, "/containers").iter().map(|container| quantity(&container["usage"], resource));
-        used.fold(Quantity::default(), |sum, used| sum + used)
-    };
     let by = session.flags.text("sort-by").to_owned();
     if is_everywhere && by.is_empty() {
         metrics.sort_by_key(|metric| (namespace(metric).to_owned(), name(metric).to_owned()));
     } else {
         sort(&mut metrics, &by, sum);
     }
-    let has_containers = session.flags.is("containers");
+    let out = pod_lines(session, &metrics);
+    session.out.push_str(&TABLE.align(&out));
+    Ok(())
+}
+
+/// The usage of all containers of a pod.
+fn sum(metric: &Value, resource: &str) -> Quantity {
+    let used = list(metric, "/containers").iter().map(|container| quantity(&container["usage"], resource));
+    used.fold(Quantity::default(), |sum, used| sum + used)
+}
+
+fn pod_lines(session: &Session<'_>, metrics: &[Value]) -> String {
+    let (is_everywhere, has_containers) = (session.flags.is("all-namespaces"), session.flags.is("containers"));
     let mut out = String::new();
     if !session.flags.is("no-headers") {
         let space = if is_everywhere { "NAMESPACE\t" } else { "" };
         let pod = if has_containers { "POD\t" } else { "" };
         out.push_str(&format!("{space}{pod}NAME\tCPU(cores)\tMEMORY(bytes)\t\n"));
     }
-    for metric in &metrics {
+    for metric in metrics {
         let space = if is_everywhere { format!("{}\t", namespace(metric)) } else { String::new() };
         let mut line = |title: &str, cpu: Quantity, memory: Quantity| {
             out.push_str(&format!("{space}{title}\t{}\t{}\t\n", shown(cpu, "cpu"), shown(memory, "memory")));
         };
-        if has_containers {
-            let mut containers: Vec<&Value> = list(metric, "/containers").iter().collect();
-            containers.sort_by_key(|container| text(container, "/name"));
-            for container in containers {
-                let usage = &container["usage"];
-                let title = format!("{}\t{}", name(metric), text(container, "/name"));
-                line(&title, quantity(usage, "cpu"), quantity(usage, "memory"));
-            }
-        } else {
+        if !has_containers {
             line(name(metric), sum(metric, "cpu"), sum(metric, "memory"));
+            continue;
+        }
+        let mut containers: Vec<&Value> = list(metric, "/containers").iter().collect();
+        containers.sort_by_key(|container| text(container, "/name"));
+        for container in containers {
+            let usage = &container["usage"];
+            let title = format!("{}\t{}", name(metric), text(container, "/name"));
+            line(&title, quantity(usage, "cpu"), quantity(usage, "memory"));
         }
     }
-    session.out.push_str(&TABLE.align(&out));
-    Ok(())
+    out
 }
 
 fn sort(metrics: &mut [Value], by: &str, used: impl Fn(&Value, &str) -> Quantity) {

@@ -46,10 +46,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if !["", "yaml", "json"].contains(&output.as_str()) {
         return Err(Failure::text("--output must be 'yaml' or 'json'"));
     }
-    let server = match session.flags.is("client") {
-        true => None,
-        false => Some(session.value(RawRequest::get("/version", JSON)).await?),
-    };
+    let server =
+        if session.flags.is("client") { None } else { Some(session.value(RawRequest::get("/version", JSON)).await?) };
     let mut versions = json!({
         "clientVersion": {"gitVersion": CLIENT, "major": "1", "minor": "33"},
         "kustomizeVersion": "v5.6.0",

@@ -39,7 +39,7 @@ pub(super) const VERB: Verb = Verb {
 enum Condition {
     Created,
     Deleted,
-    Condition { name: String, value: String },
+    Status { name: String, value: String },
     Path { path: JsonPath, value: String },
 }
 
@@ -52,7 +52,7 @@ impl Condition {
         }
         if let Some(condition) = text.strip_prefix("condition=") {
             let (name, value) = condition.split_once('=').unwrap_or((condition, "true"));
-            return Ok(Self::Condition { name: name.to_owned(), value: value.to_owned() });
+            return Ok(Self::Status { name: name.to_owned(), value: value.to_owned() });
         }
         let Some(input) = text.strip_prefix("jsonpath=") else {
             return Err(Failure::text(format!("unrecognized condition: {}", go_quote(text))));
@@ -84,7 +84,7 @@ impl Condition {
     fn is_met(&self, object: &Value) -> Result<bool, Failure> {
         match self {
             Self::Created | Self::Deleted => Ok(true),
-            Self::Condition { name, value } => Ok(has_condition(object, name, value)),
+            Self::Status { name, value } => Ok(has_condition(object, name, value)),
             Self::Path { path, value } => has_value(object, path, value).map_err(Failure::text),
         }
     }
@@ -163,7 +163,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-/// Waits until the objects exist. kubectl looks every half second, too: no watch tells that a kind has any object.
+/// Waits until the objects exist. kubectl looks every half second, too: no watch shows an object before its kind and name are known.
 async fn created(
     session: &mut Session<'_>,
     selection: crate::selection::Selection,
@@ -200,9 +200,10 @@ async fn one(
             (Some(object), condition) => condition.is_met(object)?,
         };
         let title = format!("{}/{}", info.kind.plural, info.name);
-        return match is_met {
-            true => Ok(current.unwrap_or_else(|| info.object.clone())),
-            false => Err(Failure::text(format!("condition not met for {title}"))),
+        return if is_met {
+            Ok(current.unwrap_or_else(|| info.object.clone()))
+        } else {
+            Err(Failure::text(format!("condition not met for {title}")))
         };
     }
     if matches!(condition, Condition::Deleted) {
