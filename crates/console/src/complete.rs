@@ -2,17 +2,27 @@
 
 use coracle_client::RawRequest;
 
-use crate::console::{Completion, Console, Input};
 use crate::flags::Flags;
+use crate::input::Input;
 use crate::session::Session;
+use crate::setting::Setting;
 use crate::table::ACCEPT;
 use crate::verbs;
+
+/// The words that can stand at the cursor.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Completion {
+    /// Where the completed part of the line begins, in bytes.
+    pub start: usize,
+    /// The words that can stand there.
+    pub candidates: Vec<String>,
+}
 
 /// The flags whose values are namespaces.
 const NAMESPACE: &[&str] = &["-n", "--namespace"];
 
 /// The words that can stand at the cursor.
-pub(crate) async fn complete(console: &Console, line: &str, cursor: usize) -> Completion {
+pub(crate) async fn complete(setting: &Setting, line: &str, cursor: usize) -> Completion {
     let cursor = (0..=cursor.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
     let before = &line[..cursor];
     let start =
@@ -22,17 +32,17 @@ pub(crate) async fn complete(console: &Console, line: &str, cursor: usize) -> Co
     if words.first().is_some_and(|word| word == "kubectl" || word == "k") {
         words.remove(0);
     }
-    let candidates = candidates(console, &words, part).await;
+    let candidates = candidates(setting, &words, part).await;
     let mut candidates: Vec<String> = candidates.into_iter().filter(|word| word.starts_with(part)).collect();
     candidates.sort_unstable();
     candidates.dedup();
     Completion { start, candidates }
 }
 
-async fn candidates(console: &Console, words: &[String], part: &str) -> Vec<String> {
+async fn candidates(setting: &Setting, words: &[String], part: &str) -> Vec<String> {
     let input = Input::default();
     let flags = Flags::default();
-    let mut session = Session::new(console, &input, flags, String::new());
+    let mut session = Session::new(setting, &input, flags, String::new());
     if words.last().is_some_and(|word| NAMESPACE.contains(&word.as_str())) {
         return names(&mut session, "namespaces", "").await;
     }
@@ -46,7 +56,7 @@ async fn candidates(console: &Console, words: &[String], part: &str) -> Vec<Stri
         return Vec::new();
     }
     let namespace = rest.iter().zip(rest.iter().skip(1)).find(|(flag, _)| NAMESPACE.contains(&flag.as_str()));
-    let namespace = namespace.map_or(console.namespace.clone(), |(_, namespace)| namespace.clone());
+    let namespace = namespace.map_or(setting.namespace.clone(), |(_, namespace)| namespace.clone());
     name = arguments(&rest);
     let mut found = below;
     match verb.words {

@@ -1,14 +1,16 @@
 //! The console: lines in, output out.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use coracle_ambient::Clock;
 use coracle_client::Client;
 
+use crate::complete::{Completion, complete};
 use crate::flags::Flags;
+use crate::input::Input;
 use crate::session::Session;
-use crate::{complete, verbs, words};
+use crate::setting::Setting;
+use crate::{verbs, words};
 
 /// The user agent, whose first part is the field manager of writes that name none.
 const USER_AGENT: &str = "kubectl/v1.33.1";
@@ -28,34 +30,7 @@ const USER_AGENT: &str = "kubectl/v1.33.1";
 /// ```
 #[derive(Clone)]
 pub struct Console {
-    pub(crate) client: Client,
-    pub(crate) clock: Clock,
-    pub(crate) namespace: String,
-}
-
-/// What a command can read besides its line.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
-    /// The files in memory, by their names.
-    pub files: BTreeMap<String, String>,
-    /// The standard input, which `-f -` reads.
-    pub stdin: String,
-}
-
-impl Input {
-    /// The input with one more file.
-    #[must_use]
-    pub fn with_file(mut self, name: &str, content: &str) -> Self {
-        self.files.insert(name.to_owned(), content.to_owned());
-        self
-    }
-
-    /// The input with this standard input.
-    #[must_use]
-    pub fn with_stdin(mut self, stdin: &str) -> Self {
-        stdin.clone_into(&mut self.stdin);
-        self
-    }
+    setting: Setting,
 }
 
 /// What a command printed, and its exit code.
@@ -69,18 +44,9 @@ pub struct Output {
     pub code: i32,
 }
 
-/// The words that can stand at the cursor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Completion {
-    /// Where the completed part of the line begins, in bytes.
-    pub start: usize,
-    /// The words that can stand there.
-    pub candidates: Vec<String>,
-}
-
 impl fmt::Debug for Console {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Console").field("namespace", &self.namespace).finish_non_exhaustive()
+        f.debug_struct("Console").field("namespace", &self.setting.namespace).finish_non_exhaustive()
     }
 }
 
@@ -88,13 +54,13 @@ impl Console {
     /// A console whose commands call the API of `client`. `clock` says how long ago events were.
     pub fn new(client: &Client, clock: &Clock) -> Self {
         let client = client.clone().with_user_agent(USER_AGENT);
-        Self { client, clock: clock.clone(), namespace: "default".to_owned() }
+        Self { setting: Setting { client, clock: clock.clone(), namespace: "default".to_owned() } }
     }
 
     /// The same console, whose commands use this namespace if they name none.
     #[must_use]
     pub fn in_namespace(mut self, namespace: &str) -> Self {
-        namespace.clone_into(&mut self.namespace);
+        namespace.clone_into(&mut self.setting.namespace);
         self
     }
 
@@ -132,7 +98,7 @@ impl Console {
         if flags.is("help") {
             return Output { stdout: verb.help(), ..Output::default() };
         }
-        let mut session = Session::new(self, input, flags, command);
+        let mut session = Session::new(&self.setting, input, flags, command);
         let mut ended = verb.check(&session);
         if ended.is_ok() {
             ended = (verb.run)(&mut session).await;
@@ -150,6 +116,6 @@ impl Console {
 
     /// The words that can stand at the cursor, a position in bytes: verbs, kinds, names of objects, flags, namespaces.
     pub async fn complete(&self, line: &str, cursor: usize) -> Completion {
-        complete::complete(self, line, cursor).await
+        complete(&self.setting, line, cursor).await
     }
 }

@@ -10,17 +10,18 @@ use http::Method;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
-use crate::console::{Console, Input};
 use crate::failure::Failure;
 use crate::flags::Flags;
+use crate::input::Input;
 use crate::kinds::{Kind, Kinds};
+use crate::setting::Setting;
 
 /// The accepted media type of objects.
 pub(crate) const JSON: &str = "application/json";
 
 /// One command while it runs.
 pub(crate) struct Session<'c> {
-    pub(crate) console: &'c Console,
+    pub(crate) setting: &'c Setting,
     pub(crate) client: Client,
     pub(crate) input: &'c Input,
     pub(crate) flags: Flags,
@@ -51,13 +52,13 @@ macro_rules! complain {
 pub(crate) use {complain, say};
 
 impl<'c> Session<'c> {
-    pub(crate) fn new(console: &'c Console, input: &'c Input, flags: Flags, command: String) -> Self {
+    pub(crate) fn new(setting: &'c Setting, input: &'c Input, flags: Flags, command: String) -> Self {
         let client = match flags.text("as") {
-            "" => console.client.clone(),
-            user => console.client.impersonating(user),
+            "" => setting.client.clone(),
+            user => setting.client.impersonating(user),
         };
         let (out, err) = (String::new(), String::new());
-        Self { console, client, input, flags, command, out, err, kinds: None, warned: BTreeSet::new() }
+        Self { setting, client, input, flags, command, out, err, kinds: None, warned: BTreeSet::new() }
     }
 
     /// The words that are not flags.
@@ -67,7 +68,7 @@ impl<'c> Session<'c> {
 
     /// The namespace of the command.
     pub(crate) fn namespace(&self) -> String {
-        self.flags.text_or("namespace", &self.console.namespace).to_owned()
+        self.flags.text_or("namespace", &self.setting.namespace).to_owned()
     }
 
     /// Whether the command names its namespace.

@@ -79,7 +79,7 @@ pub(crate) fn template(template: &Value) -> String {
 /// The description of an object.
 pub(crate) async fn describe(session: &mut Session<'_>, info: &Info, shows_events: bool) -> Result<String, Failure> {
     let events = if shows_events { Some(events::of_object(session, info).await) } else { None };
-    let facts = Facts { now: session.console.clock.now(), events };
+    let facts = Facts { now: session.setting.clock.now(), events };
     let known = ALL.iter().find(|(group, kind, _)| info.kind.is_named(group, kind));
     let description = match known {
         Some((.., describe)) => describe(session, info, &facts).await?,

@@ -214,7 +214,7 @@ async fn change(session: &mut Session<'_>, operation: &'static str, change: Chan
     if infos.is_empty() && failures.is_empty() {
         complain!(session, "No resources found in {} namespace.", session.namespace());
     }
-    let now = format_time(session.console.clock.now());
+    let now = format_time(session.setting.clock.now());
     for info in infos {
         let mut after = info.object.clone();
         if let Err(why) = change(&mut after, &now) {
