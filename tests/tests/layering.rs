@@ -39,6 +39,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("controller-runtime", 4, &["informer", "workqueue", "client", "api", "meta", "ambient", "journal", "exposition"]),
     ("storage-backend", 3, &["supervisor", "etcd", "storage", "store", "journal", "ambient"]),
     ("import", 3, &["client", "schema", "yaml", "meta"]),
+    ("console", 3, &["client", "schema", "yaml", "template", "api", "release", "meta", "ambient"]),
     ("resources", 4, &["release", "registry", "storage", "schema", "expression", "api", "meta", "ambient"]),
     ("egress", 4, &["registry", "dynamic-certificates", "handover", "tls"]),
     ("admission", 4, &["release", "registry", "schema", "expression", "api", "meta", "ambient", "certificates"]),

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
 use crate::rate_limit::RateLimit;
+use crate::raw_request::RawRequest;
 use crate::request::Request;
 use crate::{BoxError, Error, Origin, Result};
 
@@ -169,6 +170,15 @@ impl Client {
     /// Reads any path of the server: `/version`, `/apis/apps/v1`, `/openapi/v2`.
     pub async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.call(&read(path, "application/json")).await
+    }
+
+    /// Sends a request that the verbs of [`Api`](crate::Api) do not cover, and returns a successful response with its
+    /// headers.
+    ///
+    /// # Errors
+    /// [`Error::Api`] if the server refuses it, and the other errors of a request.
+    pub async fn send_raw(&self, request: RawRequest) -> Result<Response<ResponseBody>> {
+        self.send(&request.into_request()).await
     }
 
     /// Sends a request and decodes the response.

@@ -28,6 +28,7 @@ mod origin;
 mod params;
 mod pods;
 mod rate_limit;
+mod raw_request;
 mod request;
 mod scale;
 #[cfg(feature = "kubeconfig")]
@@ -48,6 +49,7 @@ pub use origin::{Gone, Origin};
 pub use params::{
     DeleteParams, ListParams, LogParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams,
 };
+pub use raw_request::RawRequest;
 #[cfg(feature = "kubeconfig")]
 pub use service_account::AsServiceAccount;
 pub use watch::{AnyWatch, Watch};

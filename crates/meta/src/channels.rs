@@ -6,6 +6,10 @@
 //! What an API server and a node send each other of a remote command. In Kubernetes: `remotecommand` of apimachinery, whose
 //! channels have the same numbers.
 
+/// The media type of pieces, for clients that send all pieces of a command at once, over a connection that is not
+/// upgraded.
+pub const MEDIA_TYPE: &str = "application/vnd.coracle.pieces";
+
 /// The standard input.
 pub const STDIN: u8 = 0;
 /// The standard output.

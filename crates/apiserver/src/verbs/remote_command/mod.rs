@@ -3,6 +3,7 @@
 //! ```text
 //! client --messages or streams: channel, data--> here --pieces in the request's body--> node in this process
 //!        <--web_socket or spdy------------------ here <--pieces in the answer's body---
+//! client --pieces in the request's body--> here --the same--> node in this process
 //! client --bytes unchanged--> here --bytes unchanged--> node of another process, which does the above itself
 //! ```
 //! In Kubernetes: `UpgradeAwareHandler`, and `translatinghandler` of `pkg/registry/core/pod/rest`, which speaks SPDY with the
@@ -15,9 +16,10 @@ use std::convert::Infallible;
 
 use axum::body::Body;
 use bytes::Bytes;
+use coracle_meta::channels::MEDIA_TYPE;
 use coracle_meta::{Status, reason};
 use futures_util::stream;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
@@ -44,6 +46,10 @@ pub(super) async fn serve(
     node: &str,
     request: Request<Body>,
 ) -> Result<Response<Body>, Status> {
+    if upgrade.is_none() && sends_pieces(&request, headers) && !server.nodes.upgrades(node) {
+        let answer = server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)?;
+        return if answer.status() == StatusCode::OK { Ok(answer) } else { Err(refusal(answer).await) };
+    }
     let upgrade = upgrade.ok_or_else(upgrade_required)?;
     let answer = if server.nodes.upgrades(node) {
         let request = passed_on(request, upgrade, headers);
@@ -76,6 +82,13 @@ pub async fn remote_command<F: Future<Output = Result<Response<Body>, Status>>>(
     let query = Query::parse(head.uri.query().unwrap_or_default());
     let headers = std::mem::take(&mut head.headers);
     connect(upgrade, &headers, &query, Request::from_parts(head, body), call).await
+}
+
+/// Whether the body of a request has all pieces that the client will send. Such a client needs no upgraded connection,
+/// which a client in the same process does not have.
+fn sends_pieces(request: &Request<Body>, headers: &HeaderMap) -> bool {
+    request.method() == http::Method::POST
+        && headers.get(header::CONTENT_TYPE).is_some_and(|media_type| media_type.as_bytes() == MEDIA_TYPE.as_bytes())
 }
 
 fn upgrade_required() -> Status {
