@@ -1,14 +1,12 @@
 use std::collections::BTreeMap;
 
-use crate::console::Console;
 use crate::error::LabError;
 use crate::lab_cluster::LabCluster;
 
-/// The clusters that are open, by their names, and the console of all of them.
+/// The clusters that are open, by their names.
 #[derive(Default)]
 pub(crate) struct Clusters {
     pub(crate) open: BTreeMap<String, LabCluster>,
-    pub(crate) console: Option<Box<dyn Console>>,
 }
 
 impl Clusters {

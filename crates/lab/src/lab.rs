@@ -2,7 +2,6 @@ use serde_json::json;
 
 use crate::answer::{self, Answer};
 use crate::clusters::Clusters;
-use crate::console::Console;
 use crate::error::LabError;
 use crate::message::Message;
 use crate::{apply, clock, console_line, exercises, faults, forks, lessons, log, open, request, runs, steps, what_if};
@@ -21,6 +20,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("request", request::answer),
     ("apply", apply::answer),
     ("console", console_line::answer),
+    ("complete", console_line::complete),
     ("begin", steps::begin),
     ("step", steps::step),
     ("faults", faults::list),
@@ -58,13 +58,6 @@ impl std::fmt::Debug for Lab {
 }
 
 impl Lab {
-    /// The same lab with this console.
-    #[must_use]
-    pub fn with_console(mut self, console: impl Console + 'static) -> Self {
-        self.clusters.console = Some(Box::new(console));
-        self
-    }
-
     /// Answers a message: one line of JSON, `{"result": …}` or `{"error": {"message": …, "line"?: …, "status"?: …}}`
     /// with the `id` of the message, and then the payload of the verb, which may be empty.
     pub fn call(&mut self, message: &str) -> Vec<u8> {

@@ -7,15 +7,14 @@
 //!                              |              \--hello, entries--> what a page follows, as lines of an events file
 //!                              \--run, whatIf, lesson--> whole runs, with a clock of their own
 //! ```
-//! Start at [`Lab`]. Not here: the exports of the WebAssembly module (`lab-wasm`), the page (`viewer`), and the words of
-//! the console, which the program that makes a lab passes in ([`Console`]).
+//! Start at [`Lab`]. Not here: the exports of the WebAssembly module (`lab-wasm`), and what the lines of the console do
+//! (`console`).
 
 mod answer;
 mod apply;
 mod clock;
 mod cluster_spec;
 mod clusters;
-mod console;
 mod console_line;
 mod error;
 mod exercise_list;
@@ -34,5 +33,4 @@ mod scenarios;
 mod steps;
 mod what_if;
 
-pub use console::{Console, Output};
 pub use lab::Lab;
