@@ -5,7 +5,7 @@ use coracle_console::{Completion, Console, Input, Output};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::Message;
@@ -35,7 +35,7 @@ struct PartOfLine {
 }
 
 /// Executes a line of the console.
-pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Line { line, files, stdin } = message.fields()?;
     let console = console(cluster.cluster());
@@ -46,7 +46,7 @@ pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer
 }
 
 /// The words that can stand at the cursor of a line.
-pub(crate) fn complete(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn complete(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let PartOfLine { line, cursor } = message.fields()?;
     let console = console(cluster.cluster());

@@ -7,7 +7,7 @@ use coracle_viewer::Summary;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::cluster_spec::release;
 use crate::clusters::Clusters;
 use crate::error::LabError;
@@ -63,12 +63,12 @@ pub(crate) fn described(report: &Report) -> Value {
 
 /// Runs a scenario to its end in a cluster of its own. The payload is its events file, byte for byte as
 /// `coracle run --events FILE` writes it.
-pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let Runnable { scenario, path, options } = message.fields::<Wanted>()?.read()?;
     let log = OnceCell::new();
     let report = execute(&scenario, &path, &options, |header| {
         log.get_or_init(|| (Recorder::ring(KEPT_ENTRIES), header.clone())).0.clone()
     })?;
     let payload = log.get().map(|(recorder, header)| events_file(header, recorder)).unwrap_or_default();
-    Ok(Answer { result: described(&report), payload })
+    Ok(LabAnswer { result: described(&report), payload })
 }
