@@ -46,9 +46,12 @@ async fn candidates(setting: &Setting, words: &[String], part: &str) -> Vec<Stri
     if words.last().is_some_and(|word| NAMESPACE.contains(&word.as_str())) {
         return names(&mut session, "namespaces", "").await;
     }
-    let mut name: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let name: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let below = below(&name);
     let Ok((verb, rest)) = verbs::find(words) else { return below };
+    if !below.is_empty() && !part.starts_with('-') {
+        return below;
+    }
     if part.starts_with('-') {
         return verb.all_flags().iter().map(|flag| format!("--{}", flag.name)).collect();
     }
@@ -57,15 +60,13 @@ async fn candidates(setting: &Setting, words: &[String], part: &str) -> Vec<Stri
     }
     let namespace = rest.iter().zip(rest.iter().skip(1)).find(|(flag, _)| NAMESPACE.contains(&flag.as_str()));
     let namespace = namespace.map_or(setting.namespace.clone(), |(_, namespace)| namespace.clone());
-    name = arguments(&rest);
-    let mut found = below;
+    let arguments = arguments(&rest);
     match verb.words {
-        ["cordon" | "uncordon" | "drain"] => found.extend(names(&mut session, "nodes", "").await),
-        ["logs" | "exec"] if name.is_empty() => found.extend(names(&mut session, "pods", &namespace).await),
-        ["create", ..] | ["run"] | ["logs"] | ["exec"] => {}
-        _ => found.extend(kinds_or_names(&mut session, &name, part, &namespace).await),
+        ["cordon" | "uncordon" | "drain"] => names(&mut session, "nodes", "").await,
+        ["logs" | "exec"] if arguments.is_empty() => names(&mut session, "pods", &namespace).await,
+        ["create", ..] | ["run" | "logs" | "exec"] => Vec::new(),
+        _ => kinds_or_names(&mut session, &arguments, part, &namespace).await,
     }
-    found
 }
 
 /// The arguments that are neither flags nor their values.

@@ -204,6 +204,11 @@ fn merge<P: Place>(
     changes: Map<String, Value>,
     place: Option<P>,
 ) -> Map<String, Value> {
+    let orders: BTreeMap<String, Value> = (deletions.iter().chain(&changes))
+        .filter_map(|(name, order)| {
+            Some((name.strip_prefix(ELEMENT_ORDER)?.strip_prefix('/')?.to_owned(), order.clone()))
+        })
+        .collect();
     for (name, change) in changes {
         let merged = match (deletions.remove(&name), change) {
             (Some(Value::Object(gone)), Value::Object(change)) => {
@@ -212,7 +217,9 @@ fn merge<P: Place>(
             (Some(Value::Array(gone)), Value::Array(change)) if !name.starts_with('$') => {
                 let below = below(place, &name);
                 let key = below.map(Place::patch_strategy).and_then(|strategy| strategy.merge_key);
-                Value::Array(merge_items(gone, change, key.as_deref(), below.and_then(Place::item)))
+                let mut items = merge_items(gone, change, key.as_deref(), below.and_then(Place::item));
+                put_in_order(&mut items, orders.get(&name), key.as_deref());
+                Value::Array(items)
             }
             (_, change) => change,
         };
@@ -239,6 +246,14 @@ fn merge_items<P: Place>(
     }
     merged.extend(left);
     merged
+}
+
+/// In the order which the patch itself states: the server refuses another.
+fn put_in_order(items: &mut [Value], order: Option<&Value>, key: Option<&str>) {
+    if let (Some(Value::Array(order)), Some(key)) = (order, key) {
+        let place = |item: &Value| order.iter().position(|entry| entry.get(key) == item.get(key));
+        items.sort_by_key(|item| place(item).unwrap_or(usize::MAX));
+    }
 }
 
 fn json_diff(from: &Value, to: &Value, part: Part) -> Map<String, Value> {

@@ -19,7 +19,9 @@ async fn fail(console: &Console, line: &str) -> String {
 
 fn session(check: impl AsyncFnOnce(Console)) {
     coracle::run_virtual(1, async |cluster| {
-        check(Console::new(&cluster.api_client(), &cluster.ambient().clock)).await;
+        let console = Console::new(&cluster.api_client(), &cluster.ambient().clock);
+        succeed(&console, "wait --for=create serviceaccount/default").await;
+        check(console).await;
     })
     .unwrap();
 }
@@ -45,14 +47,14 @@ fn a_rollout_is_followed_until_it_is_done() {
 #[test]
 fn a_deletion_waits_for_the_grace_period_of_the_pod() {
     session(async |console| {
-        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: slow}, spec: {containers: [{name: c, image: busybox, \
-                   command: [sh, -c, \"trap '' TERM; sleep 10000\"]}]}}";
+        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: slow}, spec: {containers: [{name: c, image: nginx, \
+                   lifecycle: {preStop: {sleep: {seconds: 9}}}}]}}";
         let output = console.run("apply -f -", &Input::default().with_stdin(pod)).await;
         assert_eq!(output.stdout, "pod/slow created\n", "{}", output.stderr);
         assert_eq!(succeed(&console, "wait --for=condition=Ready pod/slow").await, "pod/slow condition met\n");
         let began = Instant::now();
         assert_eq!(succeed(&console, "delete pod slow --grace-period=20").await, "pod \"slow\" deleted\n");
-        assert!(began.elapsed() >= Duration::from_secs(1), "{:?}", began.elapsed());
+        assert!(began.elapsed() >= Duration::from_secs(9), "{:?}", began.elapsed());
         assert!(fail(&console, "get pod slow").await.contains("(NotFound)"));
     });
 }
@@ -115,7 +117,10 @@ fn words_are_completed_from_the_verbs_and_the_objects() {
         let complete = async |line: &str| console.complete(line, line.len()).await.candidates;
         assert_eq!(complete("kubectl desc").await, ["describe"]);
         assert_eq!(complete("rollout re").await, ["restart", "resume"]);
-        assert_eq!(complete("get po").await, ["po", "poddisruptionbudgets", "pods", "podtemplates"]);
+        assert_eq!(
+            complete("get po").await,
+            ["po", "podcertificaterequests", "poddisruptionbudgets", "pods", "podtemplates"]
+        );
         assert_eq!(complete("get pod ").await, ["web"]);
         assert_eq!(complete("delete pod/w").await, ["pod/web"]);
         assert_eq!(complete("logs w").await, ["web"]);
@@ -175,9 +180,9 @@ fn programs_of_containers_run_and_their_exit_code_is_that_of_the_command() {
         succeed(&console, "run box --image=busybox --command -- sleep 100000").await;
         succeed(&console, "wait --for=condition=Ready pod/box").await;
         assert_eq!(succeed(&console, "exec box -- echo hello").await, "hello\n");
-        let output = console.run("exec box -- sh -c 'echo oops >&2; exit 3'", &Input::default()).await;
-        assert_eq!((output.code, output.stdout.as_str()), (3, ""));
-        assert_eq!(output.stderr, "oops\ncommand terminated with exit code 3\n");
+        let output = console.run("exec box -- sh -c 'sleep 2; echo awake; exit 3'", &Input::default()).await;
+        assert_eq!((output.code, output.stdout.as_str()), (3, "awake\n"), "{}", output.stderr);
+        assert_eq!(output.stderr, "command terminated with exit code 3\n");
         let output = console.run("exec -i box -- cat", &Input::default().with_stdin("given\n")).await;
         assert_eq!(output, Output { stdout: "given\n".to_owned(), ..Output::default() });
         assert!(fail(&console, "exec box -- no-such-program").await.starts_with("error: "));

@@ -169,7 +169,7 @@ mod tests {
             rules(&role).iter().map(|rule| format!("{} {}", rule.resource(), joined(&rule.verbs))).collect();
         assert_eq!(
             shown,
-            ["pods [get list]", "deployments/scale [get]", "deployments.apps/scale [get]", "pods.apps [get]", " [get]"]
+            ["pods [get list]", " [get]", "deployments/scale [get]", "deployments.apps/scale [get]", "pods.apps [get]"]
         );
     }
 }

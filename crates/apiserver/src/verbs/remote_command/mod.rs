@@ -18,7 +18,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::channels::MEDIA_TYPE;
 use coracle_meta::{Status, reason};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -47,6 +47,8 @@ pub(super) async fn serve(
     request: Request<Body>,
 ) -> Result<Response<Body>, Status> {
     if upgrade.is_none() && sends_pieces(&request, headers) && !server.nodes.upgrades(node) {
+        // A body that ends would mean that the client is gone.
+        let request = request.map(|body| Body::from_stream(body.into_data_stream().chain(stream::pending())));
         let answer = server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)?;
         return if answer.status() == StatusCode::OK { Ok(answer) } else { Err(refusal(answer).await) };
     }
