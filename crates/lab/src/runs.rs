@@ -49,6 +49,8 @@ impl Wanted {
         let path = path.unwrap_or_else(|| PathBuf::from(usual));
         let scenario = parse::parse_all(&path, &text, &BuiltIn::default())?;
         let kubernetes = kubernetes.map(|version| release("kubernetes", &version)).transpose()?;
+        // A run that does not end must not take the memory of the page.
+        let most_events = most_events.or(Some(KEPT_ENTRIES as u64));
         // There is no other time than virtual time.
         let options =
             Options { mode: Some(Mode::Virtual), seed, kubernetes, strict, most_events, ..Options::default() };
