@@ -167,7 +167,11 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ),
     ("coracle", 12, ANYTHING_BELOW),
     ("lesson", 11, &["scenario", "cluster", "sim", "viewer", "journal", "yaml", "expression"]),
-    ("lab", 12, &["console", "lesson", "scenario", "sim", "cluster", "viewer", "journal", "yaml", "release", "meta", "ambient"]),
+    (
+        "lab",
+        12,
+        &["console", "lesson", "scenario", "sim", "cluster", "viewer", "journal", "yaml", "release", "meta", "ambient"],
+    ),
     (MODULE, 13, &["lab"]),
     ("cli", 13, ANYTHING_BELOW),
 ];
