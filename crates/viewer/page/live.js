@@ -1,4 +1,4 @@
-// A running cluster: its entries come by server-sent events, and what is computed from them is computed again as often as that is cheap.
+// A running cluster: its entries come by server-sent events or from a worker, and what is computed from them is computed again as often as that is cheap.
 
 import { html } from "./html.js";
 import { ACTOR, I, RV, SUBJECT, T, isAsked, modelOf } from "./run.js";
@@ -59,8 +59,11 @@ function summaryOf(hello, entries, from) {
   return { name: hello.run.scenario || "", outcome: "running", checks: [], begins: begins[I], nanos: entries[entries.length - 1][T], entries: entries.length, revision };
 }
 
-/** Follows a server's events, and draws a run as it grows: `draw(run, state)`, where the state is `live`, `lost` or `over`. */
-export function follow(url, draw, say) {
+/**
+ * A run that grows: it is built as often as that is cheap, and drawn by `draw(run, state)`, where the state is `live`, `lost` or `over`.
+ * `say` shows a text while there is nothing to draw.
+ */
+export function growing(draw, say) {
   let hello = null, log = null, run = null, state = "live", timer = 0, next = 0;
   const show = () => { if (run) draw(run, state); };
   const build = () => {
@@ -76,27 +79,41 @@ export function follow(url, draw, say) {
     if (!run && log.newest < hello.newest) say(`Reading the log of the cluster, up to event #${hello.newest}: #${log.newest}…`);
     else timer = setTimeout(build, Math.max(0, next - performance.now()));
   };
-  const turn = (to) => {
-    if (state === to) return;
-    state = to;
-    if (run) show();
-    else if (to !== "live") say(to === "lost" ? "The cluster does not answer; the page asks again every second." : "The cluster refused the log: this link is not valid for it, or no longer.");
-  };
-  const source = new EventSource(url);
-  source.addEventListener("hello", (event) => {
-    const greeting = JSON.parse(event.data);
-    if (log) return;
-    hello = greeting;
-    log = logOf(hello);
-    say("The cluster runs; nothing has happened in it yet.");
-  });
-  source.onmessage = (event) => {
-    log.add(event.data);
-    later();
-  };
-  source.onopen = () => turn("live");
-  source.onerror = () => turn(source.readyState === EventSource.CLOSED ? "over" : "lost");
   document.addEventListener("visibilitychange", later);
+  return {
+    newest: () => log?.newest ?? 0,
+    /** Takes what comes before the first entry; a second one is that of the same cluster again. */
+    begin(greeting) {
+      if (log) return;
+      hello = greeting;
+      log = logOf(hello);
+      say("The cluster runs; nothing has happened in it yet.");
+    },
+    /** Takes lines of an events file. */
+    add(lines) {
+      log.add(lines);
+      later();
+    },
+    turn(to) {
+      if (state === to) return;
+      state = to;
+      if (run) show();
+      else if (to !== "live") say(to === "lost" ? "The cluster does not answer; the page asks again every second." : "The cluster refused the log: this link is not valid for it, or no longer.");
+    },
+    end() {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", later);
+    },
+  };
+}
+
+/** Follows a server's events, and draws a run as it grows. */
+export function follow(url, draw, say) {
+  const run = growing(draw, say), source = new EventSource(url);
+  source.addEventListener("hello", (event) => run.begin(JSON.parse(event.data)));
+  source.onmessage = (event) => run.add(event.data);
+  source.onopen = () => run.turn("live");
+  source.onerror = () => run.turn(source.readyState === EventSource.CLOSED ? "over" : "lost");
 }
 
 const STATES = {
