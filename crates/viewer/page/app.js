@@ -218,7 +218,7 @@ export function App({ run, lesson, live, ghost, mark = "", head, dock, acted }) 
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
     </main>
     </div>
-    ${dock ? dock({ subject: shownObject, histories, cursor, isFollowing, asks, choose: setObject, details }) : details}`;
+    ${dock ? dock({ subject: shownObject, histories, revision: run.newest[cursor], isFollowing, asks, choose: setObject, details }) : details}`;
 }
 
 /** The controller whose sync was the first to write because of an entry, or of what was asked for next. */
