@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::lab_cluster::LabCluster;
 use crate::message::Message;
 use crate::request::{Asked, send};
@@ -42,8 +42,8 @@ struct Document {
 
 /// Applies the objects of a manifest on the server, in their order. The first that is refused ends it; those before it
 /// are applied.
-pub(crate) fn answer(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let applied: Applied = message.fields()?;
     let mut objects = Vec::new();
     for document in documents(&applied.manifest)? {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::lab_cluster::MOST_EVENTS;
 use crate::message::{Message, duration};
 
@@ -22,8 +22,8 @@ struct By {
 }
 
 /// Advances the clock by a time: all timers up to then fire in their order.
-pub(crate) fn advance(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn advance(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let By { by, most_events } = message.fields()?;
     cluster.advance(duration("by", &by)?, most_events.unwrap_or(MOST_EVENTS))?;
     Ok(cluster.state().into())
@@ -36,12 +36,13 @@ struct Within {
 }
 
 /// Advances the clock to the next entry of the log, and lets everything of that moment happen.
-pub(crate) fn next(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn next(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Within { within } = message.fields()?;
     let within = within.map_or(Ok(NEXT_WITHIN), |text| duration("within", &text))?;
     let next = EntryId(cluster.recorder().last().0 + 1);
-    let happened = cluster.settle_now(tokio::time::timeout(within, cluster.recorder().written(next)))?.is_ok();
+    let written = async { tokio::time::timeout(within, cluster.recorder().written(next)).await };
+    let happened = cluster.settle_now(written)?.is_ok();
     let mut answer = cluster.state();
     answer["happened"] = json!(happened);
     Ok(answer.into())
@@ -56,8 +57,8 @@ struct Rest {
 }
 
 /// Advances the clock until nothing moves.
-pub(crate) fn settle(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn settle(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Rest { quiet, within, most_events } = message.fields()?;
     let usual = Settle::default();
     let quiet = quiet.map_or(Ok(usual.quiet), |text| duration("quiet", &text))?;

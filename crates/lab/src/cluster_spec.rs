@@ -6,7 +6,7 @@ use coracle_scenario::{BuiltIn, Options, Scenario, parse};
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::lessons::exercise_named;
+use crate::exercise_list::exercise_named;
 
 /// The nodes of a cluster for which the page asks for none.
 const NODES: usize = 2;

@@ -1,14 +1,13 @@
 use coracle_scenario::Workload;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
-use crate::message::Message;
-use crate::open::Nothing;
+use crate::message::{Message, Nothing};
 
 /// The claims of the exercise of the cluster, the hints so far, and the explanation if all claims hold.
-pub(crate) fn verdict(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn verdict(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     message.fields::<Nothing>()?;
     let spec = std::sync::Arc::clone(&cluster.spec);
     let exercise = spec.exercise.as_ref().ok_or_else(|| LabError::new("the cluster was opened without an exercise"))?;

@@ -5,17 +5,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
-use crate::message::Message;
-use crate::open::Nothing;
+use crate::message::{Message, Nothing};
 
 /// The name of the text of faults in messages.
 const FILE: &str = "faults.yaml";
 
 /// The faults of the cluster.
-pub(crate) fn list(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let faults = lab.cluster(&message.cluster)?.opened().faults.list();
+pub(crate) fn list(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let faults = clusters.cluster(&message.cluster)?.opened().faults.list();
     message.fields::<Nothing>()?;
     Ok(json!({"faults": faults}).into())
 }
@@ -28,8 +27,8 @@ struct Added {
 }
 
 /// Adds faults to the cluster.
-pub(crate) fn add(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn add(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Added { faults: text } = message.fields()?;
     let (faults, path) = (&cluster.opened().faults, Path::new(FILE));
     let list = faults.check(parse_faults(path, &text)?, path, &text)?;
@@ -48,8 +47,8 @@ struct Removed {
 }
 
 /// Ends and removes faults.
-pub(crate) fn remove(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn remove(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Removed { name } = message.fields()?;
     let is_it =
         |fault: &FaultStatus| name.as_ref().is_none_or(|name| fault.name == *name || fault.id.to_string() == *name);

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::lab_cluster::LabCluster;
 use crate::message::Message;
 
@@ -17,8 +17,8 @@ struct Kept {
 }
 
 /// Keeps the state of the cluster under a name, in place of an earlier one.
-pub(crate) fn snapshot(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn snapshot(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Kept { name } = message.fields()?;
     let state = state_of(cluster, None)?;
     cluster.snapshots.insert(name, state);
@@ -39,8 +39,8 @@ struct From {
 }
 
 /// Starts a second cluster that continues from a state of this one, with a clock and a log of its own.
-pub(crate) fn fork(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn fork(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let origin = message.cluster.clone();
     let From { name, snapshot, revision } = message.fields()?;
     if name == origin {
@@ -59,7 +59,7 @@ pub(crate) fn fork(lab: &mut Lab, message: Message) -> Result<Answer, LabError> 
     let spec = Arc::clone(&cluster.spec);
     let forked = LabCluster::start(spec, Some(state))?;
     let answer = forked.state();
-    lab.clusters.insert(name, forked);
+    clusters.open.insert(name, forked);
     Ok(answer.into())
 }
 

@@ -1,16 +1,14 @@
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use crate::answer::{self, Answer};
+use crate::clusters::Clusters;
 use crate::console::Console;
 use crate::error::LabError;
-use crate::lab_cluster::LabCluster;
 use crate::message::Message;
-use crate::{apply, clock, console, exercises, faults, forks, lessons, log, open, request, runs, steps, what_if};
+use crate::{apply, clock, console_line, exercises, faults, forks, lessons, log, open, request, runs, steps, what_if};
 
 /// How a verb is answered.
-type Verb = fn(&mut Lab, Message) -> Result<Answer, LabError>;
+type Verb = fn(&mut Clusters, Message) -> Result<Answer, LabError>;
 
 /// The verbs of messages, one line each.
 const VERBS: &[(&str, Verb)] = &[
@@ -22,7 +20,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("settle", clock::settle),
     ("request", request::answer),
     ("apply", apply::answer),
-    ("console", console::answer),
+    ("console", console_line::answer),
     ("begin", steps::begin),
     ("step", steps::step),
     ("faults", faults::list),
@@ -50,21 +48,21 @@ const VERBS: &[(&str, Verb)] = &[
 /// ```
 #[derive(Default)]
 pub struct Lab {
-    pub(crate) clusters: BTreeMap<String, LabCluster>,
-    pub(crate) console: Option<Box<dyn Console>>,
+    clusters: Clusters,
 }
 
 impl std::fmt::Debug for Lab {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lab").field("clusters", &self.clusters.keys()).finish_non_exhaustive()
+        f.debug_struct("Lab").field("clusters", &self.clusters.open.keys()).finish_non_exhaustive()
     }
 }
 
 impl Lab {
     /// The same lab with this console.
     #[must_use]
-    pub fn with_console(self, console: impl Console + 'static) -> Self {
-        Self { console: Some(Box::new(console)), ..self }
+    pub fn with_console(mut self, console: impl Console + 'static) -> Self {
+        self.clusters.console = Some(Box::new(console));
+        self
     }
 
     /// Answers a message: one line of JSON, `{"result": …}` or `{"error": {"message": …, "line"?: …, "status"?: …}}`
@@ -78,14 +76,8 @@ impl Lab {
 
     fn answer(&mut self, message: Message) -> Result<Answer, LabError> {
         match VERBS.iter().find(|(verb, _)| *verb == message.verb) {
-            Some((_, answer)) => answer(self, message),
+            Some((_, answer)) => answer(&mut self.clusters, message),
             None => Err(LabError::unknown("message", &message.verb, VERBS.iter().map(|(verb, _)| *verb))),
         }
-    }
-
-    /// The cluster with a name.
-    pub(crate) fn cluster(&mut self, name: &str) -> Result<&mut LabCluster, LabError> {
-        let missing = || LabError::new(format!("there is no cluster `{name}`: open it first"));
-        self.clusters.get_mut(name).ok_or_else(missing)
     }
 }

@@ -1,15 +1,14 @@
 use std::path::Path;
 
-use coracle_lesson::{Exercise, Taught, exercises, lessons, teach};
+use coracle_lesson::{Taught, exercises, lessons, teach};
 use coracle_viewer::data_of_lesson;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
-use crate::message::Message;
-use crate::open::Nothing;
+use crate::message::{Message, Nothing};
 use crate::scenarios::SCENARIOS;
 
 #[derive(Deserialize)]
@@ -19,7 +18,7 @@ struct Named {
 }
 
 /// Runs a lesson and its contrast. The payload is the data of its page, as `coracle learn NAME --report` embeds it.
-pub(crate) fn lesson(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn lesson(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
     let Named { name } = message.fields()?;
     let all = lessons();
     let unknown = || {
@@ -34,7 +33,7 @@ pub(crate) fn lesson(_: &mut Lab, message: Message) -> Result<Answer, LabError> 
 }
 
 /// The lessons, exercises and scenarios that are built in.
-pub(crate) fn list(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn list(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
     message.fields::<Nothing>()?;
     let lessons = lessons();
     let lessons = lessons
@@ -54,16 +53,4 @@ pub(crate) fn list(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
     let scenarios = SCENARIOS.iter().map(|(name, text)| json!({"name": name, "text": text}));
     let (lessons, exercises): (Vec<_>, Vec<_>) = (lessons.collect(), exercises.collect());
     Ok(json!({"lessons": lessons, "exercises": exercises, "scenarios": scenarios.collect::<Vec<_>>()}).into())
-}
-
-/// The exercise with a name.
-pub(crate) fn exercise_named(name: &str) -> Result<Exercise, LabError> {
-    let all = exercises();
-    match all.iter().position(|exercise| exercise.metadata.name == name) {
-        Some(place) => Ok(all.into_iter().nth(place).expect("it was found there")),
-        None => {
-            let names = all.iter().map(|exercise| exercise.metadata.name.as_str());
-            Err(LabError::unknown("exercise", name, names))
-        }
-    }
 }

@@ -2,14 +2,13 @@ use coracle_journal::EntryId;
 use serde::Deserialize;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
-use crate::message::Message;
-use crate::open::Nothing;
+use crate::message::{Message, Nothing};
 
 /// What a page that follows the log has to know before the first entry, as `coracle up --view` sends it.
-pub(crate) fn hello(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let opened = lab.cluster(&message.cluster)?.opened();
+pub(crate) fn hello(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let opened = clusters.cluster(&message.cluster)?.opened();
     let hello = coracle_viewer::hello(opened.cluster.recorder(), &opened.header, opened.begins);
     message.fields::<Nothing>()?;
     Ok(hello.into())
@@ -24,8 +23,8 @@ struct After {
 }
 
 /// The entries after a number, as lines of an events file in the payload.
-pub(crate) fn entries(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn entries(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let After { after } = message.fields()?;
     let (mut payload, mut next) = (Vec::new(), EntryId(after.saturating_add(1)));
     while let Some((last, lines)) = cluster.recorder().lines(next, "") {

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use coracle_meta::parse_duration;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -45,6 +46,11 @@ impl Message {
         serde_json::from_value(Value::Object(self.fields)).map_err(|error| LabError::new(format!("{verb}: {error}")))
     }
 }
+
+/// No fields.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// A duration in the format of Go.
 pub(crate) fn duration(field: &str, text: &str) -> Result<Duration, LabError> {

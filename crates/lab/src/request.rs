@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::lab_cluster::LabCluster;
 use crate::message::{Message, duration};
 
@@ -99,7 +98,7 @@ impl Answered {
 pub(crate) fn send(cluster: &LabCluster, asked: &Asked) -> Result<Answered, LabError> {
     let within = asked.within.as_deref().map_or(Ok(WITHIN), |text| duration("within", text))?;
     let request = asked.request()?;
-    let transport = cluster.cluster().service().asking_as(Arc::new(asked.user()));
+    let transport = cluster.cluster().service_as(asked.user());
     let answered = cluster.settle_now(async move {
         let end = tokio::time::Instant::now() + within;
         let late = |_| LabError::new(format!("the API has not answered within {within:?}"));
@@ -129,8 +128,8 @@ pub(crate) fn send(cluster: &LabCluster, asked: &Asked) -> Result<Answered, LabE
 }
 
 /// The answer of the API to any request.
-pub(crate) fn answer(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Answered { status, content_type, body, is_cut } = send(cluster, &message.fields::<Asked>()?)?;
     let mut answer = json!({"status": status, "contentType": content_type, "body": body});
     if is_cut {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::cluster_spec::release;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::message::Message;
 use crate::scenarios::scenario_named;
 
@@ -63,7 +63,7 @@ pub(crate) fn described(report: &Report) -> Value {
 
 /// Runs a scenario to its end in a cluster of its own. The payload is its events file, byte for byte as
 /// `coracle run --events FILE` writes it.
-pub(crate) fn run(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
     let Runnable { scenario, path, options } = message.fields::<Wanted>()?.read()?;
     let log = OnceCell::new();
     let report = execute(&scenario, &path, &options, |header| {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::answer::Answer;
 use crate::cluster_spec::ClusterSpec;
+use crate::clusters::Clusters;
 use crate::error::{LabError, of_outcome};
-use crate::lab::Lab;
 use crate::lab_cluster::Steps;
 use crate::message::Message;
 
@@ -23,8 +23,8 @@ struct Begun {
 }
 
 /// Begins the steps of the scenario with which the cluster was opened.
-pub(crate) fn begin(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn begin(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Begun { wait } = message.fields()?;
     if !matches!(*cluster.steps.lock(), Steps::Waiting) {
         return Err(LabError::new("the steps of this cluster have begun already"));
@@ -60,8 +60,8 @@ struct Put {
 }
 
 /// Takes a step in the cluster. The clock advances as far as its operations wait.
-pub(crate) fn step(lab: &mut Lab, message: Message) -> Result<Answer, LabError> {
-    let cluster = lab.cluster(&message.cluster)?;
+pub(crate) fn step(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+    let cluster = clusters.cluster(&message.cluster)?;
     let Put { step } = message.fields()?;
     let spec = &cluster.spec;
     let (path, newest) = (Path::new(FILE), cluster.recorder().last());

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::answer::Answer;
+use crate::clusters::Clusters;
 use crate::error::LabError;
-use crate::lab::Lab;
 use crate::message::Message;
 use crate::runs::{KEPT_ENTRIES, Runnable, Wanted, described};
 
@@ -31,7 +31,7 @@ struct Changed {
 }
 
 /// Runs a scenario with a step in addition, and without it. The payload is the data of the page for both.
-pub(crate) fn answer(_: &mut Lab, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
     let Changed { run, at, step } = message.fields()?;
     let Runnable { scenario, path, options } = run.read()?;
     let change = parse_change(Path::new(FILE), &step, EntryId(at), &scenario, &BuiltIn::default())?;

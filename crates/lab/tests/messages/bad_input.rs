@@ -87,8 +87,12 @@ fn a_step_a_fault_and_a_duration_are_refused_with_their_place() {
     let mut lab = opened(7);
     for (message, line, why) in [
         (json!({"do": "step", "step": "- cordon: {node: node-1}\n- delet: {}\n"}), 2, "did you mean `delete`?"),
-        (json!({"do": "step", "step": "- stop: {node: node-9}\n"}), 1, "there is no simulated node `node-9`"),
-        (json!({"do": "fault", "faults": "# one\n- do: {kill: schedluer}\n"}), 2, "did you mean `scheduler`?"),
+        (
+            json!({"do": "step", "step": "- stop: {node: node-9}\n"}),
+            1,
+            "unknown simulated node `node-9`; did you mean `node-1`?",
+        ),
+        (json!({"do": "fault", "faults": "# one\n- do: {kil: scheduler}\n"}), 2, "did you mean `kill`?"),
         (json!({"do": "heal", "name": "nothing"}), 0, "no fault has the number or the name `nothing`"),
         (json!({"do": "advance", "by": "soon"}), 0, "by: \"soon\" is no duration"),
         (json!({"do": "fork", "name": "main"}), 0, "a fork of `main` needs another name"),
