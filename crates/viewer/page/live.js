@@ -8,7 +8,12 @@ const LEAST = 200, REST = 4;
 /** So much more than the server's ring holds is kept before the oldest is dropped: dropping costs as much as all that is kept. */
 const SLACK = 1.25;
 
-/** What has come so far, with its texts as numbers, and no more than the server's ring holds. */
+/**
+ * What has come so far, with its texts as numbers, and no more than the server's ring holds.
+ *
+ * A cluster that continues from the state of another has objects that its log does not create: `hello.base` has its `revision`, and each of
+ * the `objects` as `[subject, revision, object, managers]`. They get numbers up to 0, before the first entry.
+ */
 export function logOf(hello) {
   const stages = [...hello.stages];
   let entries = [], names = [], places = new Map(), gaps = [], first = 0, begins = null;
@@ -31,6 +36,9 @@ export function logOf(hello) {
     });
     gaps = gaps.filter((id) => id > entries[0][I]);
   };
+  for (const [place, [subject, rv, whole, managers]] of (hello.base?.objects ?? []).entries()) {
+    entries.push([place + 1 - hello.base.objects.length, 0, numbered("store"), stageOf("object.change"), numbered(subject), [], rv, { whole, managers }]);
+  }
   const log = {
     newest: 0,
     /** Takes lines of an events file. */
@@ -47,14 +55,14 @@ export function logOf(hello) {
       }
       if (entries.length > hello.ring * SLACK) forget();
     },
-    model: () => modelOf({ form: hello.form, run: hello.run, sentences: hello.sentences, stages, names, entries, gaps: [...gaps], summary: summaryOf(hello, entries, begins ?? hello.begins) }),
+    model: () => modelOf({ form: hello.form, run: hello.run, sentences: hello.sentences, stages, names, entries, gaps: [...gaps], base: hello.base?.revision, summary: summaryOf(hello, entries, begins ?? hello.begins) }),
   };
   return log;
 }
 
 function summaryOf(hello, entries, from) {
   const begins = entries.find((row) => row[I] >= from) ?? entries[0];
-  let revision = 0;
+  let revision = hello.base?.revision ?? 0;
   for (const row of entries) if (row[RV] > revision) revision = row[RV];
   return { name: hello.run.scenario || "", outcome: "running", checks: [], begins: begins[I], nanos: entries[entries.length - 1][T], entries: entries.length, revision };
 }
@@ -82,6 +90,8 @@ export function growing(draw, say) {
   document.addEventListener("visibilitychange", later);
   return {
     newest: () => log?.newest ?? 0,
+    /** The run up to the newest entry. */
+    model: () => log.model(),
     /** Takes what comes before the first entry; a second one is that of the same cluster again. */
     begin(greeting) {
       if (log) return;

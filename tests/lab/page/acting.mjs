@@ -56,11 +56,12 @@ export async function acting({ open, claim, Axe }) {
   await page.click(".fault button");
   await page.waitForFunction(() => !document.querySelector(".fault"));
   claim(true, "and not after it was healed");
-  await write(page, "- do: {cut: schedulr}\n");
-  claim((await page.innerText(".editor .main")) === "add these faults", "the editor knows a fault by its text");
+  await write(page, "- do: {paus: scheduler}\n");
+  await page.waitForSelector('.editor .main:has-text("add these faults")');
+  claim(true, "the editor knows a fault by its text");
   await page.click(".editor .main");
   await page.waitForSelector(".beside");
-  claim((await page.innerText(".beside")).includes("schedul"), "a fault that is misspelt is refused", await page.innerText(".beside"));
+  claim((await page.innerText(".beside")).includes("did you mean `pause`"), "a fault that is misspelt is refused", await page.innerText(".beside"));
 
   await page.click('.labbar button:has-text("fork") >> nth=0');
   await page.waitForSelector('.choice button[aria-pressed="true"]:has-text("fork-1")');

@@ -6,6 +6,8 @@ import { short } from "../../../viewer/page/run.js";
 import { EXAMPLES, textOf } from "./examples.js";
 import { detailOf } from "./session.js";
 
+/** The field is looked for in so many characters of a message: a search takes time with their square. */
+const MOST = 2000;
 /** Lines have this height, in pixels, as the style sheet says. */
 const LINE = 18;
 
@@ -26,7 +28,7 @@ const ACTS = { manifest: "apply", step: "take this step", fault: "add these faul
 export function lineOf(detail, text) {
   if (!detail?.line) return 0;
   if (detail.column) return detail.line;
-  const lines = text.split("\n"), fields = /(?:unknown field |field )?"?\.?((?:[a-z]\w*(?:\[[^\]]*\])?\.)+[a-z]\w*)"?[:\s]/i.exec(`${detail.message} `)?.[1];
+  const lines = text.split("\n"), fields = /(?:unknown field |field )?"?\.?((?:[a-z]\w*(?:\[[^\]]*\])?\.)+[a-z]\w*)"?[:\s]/i.exec(`${detail.message.slice(0, MOST)} `)?.[1];
   const name = fields?.split(".").at(-1).replace(/\[.*/, "");
   if (!name) return detail.line;
   for (let at = detail.line - 1; at < lines.length && (at < detail.line || lines[at] !== "---"); at++) {
@@ -48,6 +50,8 @@ export function Editor({ lab, draft }) {
     if (wrong && area.current) area.current.scrollTop = Math.max(0, (wrong - 3) * LINE);
   }, [error]);
   const act = async () => {
+    // The text may be newer than what is drawn.
+    const { text } = draft, kind = kindOf(text);
     setBusy(true);
     write({ error: null, said: "" });
     try {

@@ -72,6 +72,6 @@ function Faults({ lab, cluster, act }) {
       <button class="main" onClick=${() => act({ do: "fault", faults: JSON.stringify([FAULTS[what](to)]) })}>add this fault</button></div>
       <p class="quiet">The editor takes any other fault of <code>docs/faults.md</code>.</p></div></details>
     ${faults.length === 0 ? html`<span class="quiet">no faults</span>` : ""}
-    ${faults.map((fault) => html`<span key=${fault.id} class=${`fault ${fault.state}`} title=${fault.nearMiss ?? ""}><bdi>${short(fault.name, 60)}</bdi> <i>${fault.state}</i> <button aria-label=${`heal ${fault.name}`} onClick=${() => act({ do: "heal", name: String(fault.id) })}>heal</button></span>`)}
+    ${faults.map((fault) => html`<span key=${fault.id} class=${`fault ${fault.state}`} title=${fault.nearMiss ?? ""}><bdi>${short(fault.name, 60)}</bdi> <i>${fault.state}${fault.didYouMean ? `: did you mean ${fault.didYouMean}?` : ""}</i> <button aria-label=${`heal ${fault.name}`} onClick=${() => act({ do: "heal", name: String(fault.id) })}>heal</button></span>`)}
     ${faults.length > 1 ? html`<button onClick=${() => act({ do: "heal" })}>heal all</button>` : ""}</div>`;
 }

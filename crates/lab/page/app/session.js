@@ -2,6 +2,7 @@
 
 import { openLab } from "../lab.js";
 import { growing } from "../../../viewer/page/live.js";
+import { historiesOf } from "../../../viewer/page/objects.js";
 import { modelOf } from "../../../viewer/page/run.js";
 
 export const MAIN = "main";
@@ -90,7 +91,7 @@ export function sessionOf(start, changed) {
       keep(named(origin, message));
       try {
         const { result } = await sent(named(origin, message));
-        adopt(origin, name, result);
+        adopt(origin, message, result);
         session.show(name);
         await catchUp(session.cluster());
         await session.lookAtFaults();
@@ -139,9 +140,11 @@ export function sessionOf(start, changed) {
         say(place + 1, journal.length);
         for (let k = 0; k < times; k++) {
           keep(message);
+          // What a fork continues from is in the log of its origin.
+          if (message.do === "fork") await catchUp(session.clusters.get(message.cluster ?? MAIN));
           const done = await sent(message).catch((error) => { if (session.fatal) throw error; });
           const cluster = session.clusters.get(message.cluster ?? MAIN);
-          if (message.do === "fork" && done) adopt(cluster, message.name, done.result);
+          if (message.do === "fork" && done) adopt(cluster, message, done.result);
           else if (message.do === "close") session.clusters.delete(message.cluster);
           else if (cluster && done) cluster.state = { ...cluster.state, ...done.result };
         }
@@ -185,14 +188,15 @@ export function sessionOf(start, changed) {
     }, (text) => { cluster.said = text; });
     return cluster;
   };
-  const adopt = (origin, name, state) => {
+  const adopt = (origin, { name, revision }, state) => {
     const forked = clusterOf(name, state);
+    forked.base = baseOf(origin.feed.model(), revision ?? origin.state.revision);
     session.clusters.set(name, Object.assign(forked, { stopped: new Set(origin.stopped), history: [...origin.history] }));
   };
   /** Gets the entries that the page does not have. */
   const catchUp = async (cluster) => {
     const { feed } = cluster;
-    if (feed.newest() === 0) feed.begin((await sent(named(cluster, { do: "hello" }))).result);
+    if (feed.newest() === 0) feed.begin({ ...(await sent(named(cluster, { do: "hello" }))).result, base: cluster.base });
     if (!(cluster.state.newest > feed.newest())) return;
     const { result, payload } = await sent(named(cluster, { do: "entries", after: feed.newest() }));
     cluster.state = { ...cluster.state, ...result };
@@ -218,6 +222,16 @@ export function sessionOf(start, changed) {
     if (session.isPlaying) timer = setTimeout(tick, Math.max(0, TICK - (performance.now() - begun)));
   };
   return session;
+}
+
+/** The objects of a run at a revision, for the log of a cluster that continues from there. */
+function baseOf(run, revision) {
+  const histories = historiesOf(run), objects = [];
+  for (const subject of histories.subjects) {
+    const at = histories.atRevision(subject, revision), { object, managers } = histories.after(subject, at);
+    if (at >= 0 && object) objects.push([subject, run.rv(histories.history(subject)[at]), object, managers]);
+  }
+  return { revision, objects };
 }
 
 const named = (cluster, message) => (cluster.name === MAIN ? message : { ...message, cluster: cluster.name });
