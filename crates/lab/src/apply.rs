@@ -4,7 +4,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::lab_cluster::LabCluster;
@@ -42,7 +42,7 @@ struct Document {
 
 /// Applies the objects of a manifest on the server, in their order. The first that is refused ends it; those before it
 /// are applied.
-pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let applied: Applied = message.fields()?;
     let mut objects = Vec::new();

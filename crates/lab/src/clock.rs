@@ -5,7 +5,7 @@ use coracle_sim::Settle;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::lab_cluster::MOST_EVENTS;
@@ -22,7 +22,7 @@ struct By {
 }
 
 /// Advances the clock by a time: all timers up to then fire in their order.
-pub(crate) fn advance(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn advance(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let By { by, most_events } = message.fields()?;
     cluster.advance(duration("by", &by)?, most_events.unwrap_or(MOST_EVENTS))?;
@@ -36,7 +36,7 @@ struct Within {
 }
 
 /// Advances the clock to the next entry of the log, and lets everything of that moment happen.
-pub(crate) fn next(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn next(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Within { within } = message.fields()?;
     let within = within.map_or(Ok(NEXT_WITHIN), |text| duration("within", &text))?;
@@ -57,7 +57,7 @@ struct Rest {
 }
 
 /// Advances the clock until nothing moves.
-pub(crate) fn settle(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn settle(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Rest { quiet, within, most_events } = message.fields()?;
     let usual = Settle::default();

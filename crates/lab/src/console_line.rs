@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::console::Output;
 use crate::error::LabError;
@@ -14,7 +14,7 @@ struct Line {
 }
 
 /// Executes a line of the console.
-pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     clusters.cluster(&message.cluster)?;
     let Clusters { open, console } = clusters;
     let cluster = &open[&message.cluster];

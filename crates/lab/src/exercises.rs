@@ -1,12 +1,12 @@
 use coracle_scenario::Workload;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::{Message, Nothing};
 
 /// The claims of the exercise of the cluster, the hints so far, and the explanation if all claims hold.
-pub(crate) fn verdict(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn verdict(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     message.fields::<Nothing>()?;
     let spec = std::sync::Arc::clone(&cluster.spec);

@@ -4,7 +4,7 @@ use coracle_scenario::{FaultStatus, parse_faults};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::{Message, Nothing};
@@ -13,7 +13,7 @@ use crate::message::{Message, Nothing};
 const FILE: &str = "faults.yaml";
 
 /// The faults of the cluster.
-pub(crate) fn list(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn list(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let faults = clusters.cluster(&message.cluster)?.opened().faults.list();
     message.fields::<Nothing>()?;
     Ok(json!({"faults": faults}).into())
@@ -27,7 +27,7 @@ struct Added {
 }
 
 /// Adds faults to the cluster.
-pub(crate) fn add(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn add(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Added { faults: text } = message.fields()?;
     let (faults, path) = (&cluster.opened().faults, Path::new(FILE));
@@ -47,7 +47,7 @@ struct Removed {
 }
 
 /// Ends and removes faults.
-pub(crate) fn remove(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn remove(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Removed { name } = message.fields()?;
     let is_it =

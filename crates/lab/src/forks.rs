@@ -4,7 +4,7 @@ use coracle_scenario::StartState;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::lab_cluster::LabCluster;
@@ -17,7 +17,7 @@ struct Kept {
 }
 
 /// Keeps the state of the cluster under a name, in place of an earlier one.
-pub(crate) fn snapshot(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn snapshot(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Kept { name } = message.fields()?;
     let state = state_of(cluster, None)?;
@@ -39,7 +39,7 @@ struct From {
 }
 
 /// Starts a second cluster that continues from a state of this one, with a clock and a log of its own.
-pub(crate) fn fork(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn fork(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let origin = message.cluster.clone();
     let From { name, snapshot, revision } = message.fields()?;

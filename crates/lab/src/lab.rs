@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::answer::{self, Answer};
+use crate::answer::{self, LabAnswer};
 use crate::clusters::Clusters;
 use crate::console::Console;
 use crate::error::LabError;
@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::{apply, clock, console_line, exercises, faults, forks, lessons, log, open, request, runs, steps, what_if};
 
 /// How a verb is answered.
-type Verb = fn(&mut Clusters, Message) -> Result<Answer, LabError>;
+type Verb = fn(&mut Clusters, Message) -> Result<LabAnswer, LabError>;
 
 /// The verbs of messages, one line each.
 const VERBS: &[(&str, Verb)] = &[
@@ -74,7 +74,7 @@ impl Lab {
         }
     }
 
-    fn answer(&mut self, message: Message) -> Result<Answer, LabError> {
+    fn answer(&mut self, message: Message) -> Result<LabAnswer, LabError> {
         match VERBS.iter().find(|(verb, _)| *verb == message.verb) {
             Some((_, answer)) => answer(&mut self.clusters, message),
             None => Err(LabError::unknown("message", &message.verb, VERBS.iter().map(|(verb, _)| *verb))),

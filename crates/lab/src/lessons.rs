@@ -6,7 +6,7 @@ use coracle_viewer::data_of_lesson;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::{Message, Nothing};
@@ -19,7 +19,7 @@ struct Named {
 }
 
 /// Runs a lesson and its contrast. The payload is the data of its page, as `coracle learn NAME --report` embeds it.
-pub(crate) fn lesson(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn lesson(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let Named { name } = message.fields()?;
     let all = lessons();
     let unknown = || {
@@ -30,11 +30,11 @@ pub(crate) fn lesson(_: &mut Clusters, message: Message) -> Result<Answer, LabEr
     let path = format!("lessons/{name}.yaml");
     let Taught { lesson, events, contrast } = teach(found, Path::new(&path))?;
     let payload = data_of_lesson(&lesson, &events, &contrast).into_bytes();
-    Ok(Answer { result: json!({"name": name, "number": lesson.number, "title": lesson.title}), payload })
+    Ok(LabAnswer { result: json!({"name": name, "number": lesson.number, "title": lesson.title}), payload })
 }
 
 /// The lessons, exercises and scenarios that are built in, and the Kubernetes releases, the newest first.
-pub(crate) fn list(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn list(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     message.fields::<Nothing>()?;
     let lessons = lessons();
     let lessons = lessons

@@ -1,7 +1,7 @@
 //! The engine of the lab: a control plane behind messages, for a page that runs it in a WebAssembly worker.
 //!
 //! ```text
-//! message (JSON) --Message--> Lab --verb--> LabCluster (its own SteppedRuntime) --> Answer: JSON, and a payload
+//! message (JSON) --Message--> Lab --verb--> LabCluster (its own SteppedRuntime) --> LabAnswer: JSON, and a payload
 //!                              |              |--request, apply, console, step, faults--> the API, scenario steps
 //!                              |              |--advance, next, settle--> virtual time
 //!                              |              \--hello, entries--> what a page follows, as lines of an events file

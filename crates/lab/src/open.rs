@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::cluster_spec::{ClusterSpec, Wanted};
 use crate::clusters::Clusters;
 use crate::error::LabError;
@@ -10,7 +10,7 @@ use crate::lab_cluster::LabCluster;
 use crate::message::{Message, Nothing};
 
 /// Starts a cluster, in place of an earlier one with its name.
-pub(crate) fn open(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn open(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let name = message.cluster.clone();
     let spec = ClusterSpec::of(message.fields::<Wanted>()?)?;
     let release = spec.options.release(&spec.scenario);
@@ -25,7 +25,7 @@ pub(crate) fn open(clusters: &mut Clusters, message: Message) -> Result<Answer, 
 }
 
 /// Ends a cluster.
-pub(crate) fn close(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn close(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     clusters.cluster(&message.cluster)?;
     clusters.open.remove(&message.cluster);
     message.fields::<Nothing>()?;
@@ -33,7 +33,7 @@ pub(crate) fn close(clusters: &mut Clusters, message: Message) -> Result<Answer,
 }
 
 /// The time, revision and steps of a cluster.
-pub(crate) fn state(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn state(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let state = clusters.cluster(&message.cluster)?.state();
     message.fields::<Nothing>()?;
     Ok(state.into())

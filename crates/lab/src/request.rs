@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::lab_cluster::LabCluster;
@@ -128,7 +128,7 @@ pub(crate) fn send(cluster: &LabCluster, asked: &Asked) -> Result<Answered, LabE
 }
 
 /// The answer of the API to any request.
-pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Answered { status, content_type, body, is_cut } = send(cluster, &message.fields::<Asked>()?)?;
     let mut answer = json!({"status": status, "contentType": content_type, "body": body});

@@ -7,7 +7,7 @@ use coracle_viewer::{Summary, data};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::cluster_spec::release;
 use crate::clusters::Clusters;
 use crate::error::LabError;
@@ -72,7 +72,7 @@ struct Run {
 
 /// Runs a scenario to its end in a cluster of its own. The payload is its events file, byte for byte as
 /// `coracle run --events FILE` writes it, or the data of its page, as `--report` embeds it.
-pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let Run { page, wanted } = message.fields()?;
     let wanted: Wanted = serde_json::from_value(wanted.into()).map_err(|why| LabError::new(format!("run: {why}")))?;
     let Runnable { scenario, path, options } = wanted.read()?;
@@ -82,5 +82,5 @@ pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<Answer, LabError
     })?;
     let events_file = || log.get().map(|(recorder, header)| events_file(header, recorder)).unwrap_or_default();
     let payload = if page { data(report.events()).into_bytes() } else { events_file() };
-    Ok(Answer { result: described(&report), payload })
+    Ok(LabAnswer { result: described(&report), payload })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_scenario::{BuiltIn, OpenScenario, Outcome, Workload, parse_change};
 use serde::Deserialize;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::cluster_spec::ClusterSpec;
 use crate::clusters::Clusters;
 use crate::error::{LabError, of_outcome};
@@ -23,7 +23,7 @@ struct Begun {
 }
 
 /// Begins the steps of the scenario with which the cluster was opened.
-pub(crate) fn begin(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn begin(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Begun { wait } = message.fields()?;
     if !matches!(*cluster.steps.lock(), Steps::Waiting) {
@@ -60,7 +60,7 @@ struct Put {
 }
 
 /// Takes a step in the cluster. The clock advances as far as its operations wait.
-pub(crate) fn step(clusters: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn step(clusters: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let cluster = clusters.cluster(&message.cluster)?;
     let Put { step } = message.fields()?;
     let spec = &cluster.spec;

@@ -6,7 +6,7 @@ use coracle_viewer::{RunPair, data_of_pair, how_they_differ};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::Message;
@@ -31,7 +31,7 @@ struct Changed {
 }
 
 /// Runs a scenario with a step in addition, and without it. The payload is the data of the page for both.
-pub(crate) fn answer(_: &mut Clusters, message: Message) -> Result<Answer, LabError> {
+pub(crate) fn answer(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let Changed { run, at, step } = message.fields()?;
     let Runnable { scenario, path, options } = run.read()?;
     let change = parse_change(Path::new(FILE), &step, EntryId(at), &scenario, &BuiltIn::default())?;
@@ -42,5 +42,5 @@ pub(crate) fn answer(_: &mut Clusters, message: Message) -> Result<Answer, LabEr
     let pair = RunPair::of(&both.was, both.new.events(), CALLED);
     let mut result = described(&both.new);
     (result["same"], result["differs"]) = (json!(both.divergence.same), json!(how_they_differ(&pair, LINKS)));
-    Ok(Answer { result, payload: data_of_pair(&pair).into_bytes() })
+    Ok(LabAnswer { result, payload: data_of_pair(&pair).into_bytes() })
 }

@@ -25,7 +25,7 @@ export async function learning({ open, claim, Axe }) {
   await page.waitForSelector(".home");
   claim((await page.innerText('[data-lesson="a-pod-is-deleted"] .sign')) === "✓", "the list shows that the lesson is done");
   await page.goBack();
-  await page.waitForSelector(".answers button");
+  await page.waitForFunction(() => document.querySelector(".story")?.textContent.includes("The contrast"));
   claim(true, "the button back of the browser leads to the lesson");
   await page.click(".brand");
 

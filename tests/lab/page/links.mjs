@@ -13,8 +13,9 @@ export async function links({ open, lab, claim }) {
   await page.click(".editor .main");
   await page.waitForSelector(".fault");
   await page.click('.clock button:has-text("+1 m")');
-  await page.waitForFunction(() => document.querySelector(".clock .now").textContent.startsWith("1") || /^\d{2}/.test(document.querySelector(".clock .now").textContent));
-  await page.waitForTimeout(500);
+  await page.waitForFunction(() => parseFloat(document.querySelector(".clock .now").textContent) >= 70);
+  // The picture follows the clock.
+  await page.waitForFunction(() => /^#\d+ 6\d\.|^#\d+ 7\d\./.test(document.querySelector(".cursor .at").textContent));
   const ended = await end(page);
   await page.click('[aria-label="back"]');
   const at = await page.innerText(".cursor .at");
