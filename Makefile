@@ -131,9 +131,10 @@ LAB ?= $(or $(CARGO_TARGET_DIR),target)/lab
 lab: ## Build the lab, a control plane for a browser tab, into the folder LAB: static files for any server
 	bash .ci/lab $(LAB)
 
-lab-test: lab ## Run the lab in Node, and compare its event logs with those of the program, byte for byte
+lab-test: lab ## Compare the event logs of the lab with those of the program in Node, and check its page in Chromium; PICTURES=1
 	$(CARGO) build -q -p coracle-cli
 	CORACLE_LAB=$(LAB) bash tests/lab/run
+	CORACLE_LAB=$(LAB) CORACLE_PAGE_PICTURES=$(if $(PICTURES),$(CURDIR)/docs/pictures) bash tests/lab/page/run
 
 packages: ## Package the crates as crates.io would get them, and build a program that uses them
 	bash tests/packages/run

@@ -1,5 +1,6 @@
 //! Code that writes code: `cargo xtask release VERSION` writes the data of a release, `cargo xtask api` the typed kinds,
-//! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
+//! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run,
+//! `cargo xtask lab FOLDER` the page of the lab.
 //! `cargo xtask dist` writes the archive of a release, `cargo xtask notices TARGET` prints the licences of its crates.
 
 mod api;
@@ -8,6 +9,7 @@ mod descriptions;
 #[cfg(feature = "dist")]
 mod dist;
 mod failure;
+mod lab;
 #[cfg(feature = "proto")]
 mod proto;
 mod release;
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
         "release" => release::write(),
         "api" => api::write(),
         "viewer" => viewer::write(),
+        "lab" => lab::write(),
         #[cfg(feature = "descriptions")]
         "descriptions" => descriptions::write(),
         #[cfg(not(feature = "descriptions"))]
@@ -34,7 +37,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | dist | notices TARGET");
+            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | lab FOLDER | dist | notices TARGET");
             return ExitCode::from(2);
         }
     };

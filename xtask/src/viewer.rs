@@ -17,6 +17,9 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
+/// The folder of the page's modules, below that of crates.
+const PAGE: &str = "viewer/page/";
+
 /// What stands for the modules that others wrote.
 const VENDORED: [(&str, &str); 3] =
     [("preact", "vendor/preact.mjs"), ("preact/hooks", "vendor/hooks.mjs"), ("htm", "vendor/htm.mjs")];
@@ -32,34 +35,46 @@ pub(crate) fn write() -> Result<(), Failure> {
 }
 
 fn crate_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/viewer")
+    crates().join("viewer")
 }
 
 /// The page without a run.
 fn page() -> Result<String, Failure> {
     let folder = crate_folder().join("page");
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
-    let style: String = read("style.css")?.lines().map(|line| format!("\n{}", tight(line))).collect();
-    let script = script(&folder)?;
-    for forbidden in ["</script", "</style", "<!--"] {
-        if script.contains(forbidden) || style.contains(forbidden) {
-            return Err(format!("the page's own text holds {forbidden:?}").into());
-        }
-    }
+    let style = style(&read("style.css")?);
+    let script = script("viewer/page/main.js")?;
+    refuse_markup(&[&script, &style])?;
     let policy = format!(
         "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(&script),
         hash(&style)
     );
-    let licences = format!("{}\n\n{}", read("vendor/LICENSE.preact")?, read("vendor/LICENSE.htm")?);
-    let licences: String = licences.lines().map(|line| format!("{}\n", line.trim())).collect();
     let index = read("index.html")?;
     let filled = index
         .replacen("@POLICY@", &policy, 1)
         .replacen("@STYLE@", &style, 1)
         .replacen("@SCRIPT@", &script, 1)
-        .replacen("@LICENCES@", &licences.replace("--", "- -"), 1);
+        .replacen("@LICENCES@", &licences()?, 1);
     Ok(filled)
+}
+
+/// A style sheet as pages hold it.
+pub(crate) fn style(text: &str) -> String {
+    text.lines().map(|line| format!("\n{}", tight(line))).collect()
+}
+
+/// Refuses texts that would end the element that they stand in.
+pub(crate) fn refuse_markup(texts: &[&str]) -> Result<(), Failure> {
+    let found = ["</script", "</style", "<!--"].into_iter().find(|end| texts.iter().any(|text| text.contains(end)));
+    found.map_or(Ok(()), |end| Err(format!("the page's own text holds {end:?}").into()))
+}
+
+/// The licences of the parts that others wrote, as a comment of HTML can hold them.
+pub(crate) fn licences() -> Result<String, Failure> {
+    let read = |name: &str| std::fs::read_to_string(crate_folder().join("page/vendor").join(name));
+    let licences = format!("{}\n\n{}", read("LICENSE.preact")?, read("LICENSE.htm")?);
+    Ok(licences.lines().map(|line| format!("{}\n", line.trim())).collect::<String>().replace("--", "- -"))
 }
 
 /// A line of a style sheet without the spaces that mean nothing there.
@@ -75,26 +90,24 @@ fn terse(line: &str) -> String {
 }
 
 /// A hash as a content policy says it.
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// All modules as one script.
-fn script(folder: &Path) -> Result<String, Failure> {
-    let mut joined =
-        Joined { folder, done: Vec::new(), open: Vec::new(), text: format!("\n\"use strict\";\n{NOTICE}") };
-    joined.add("main.js")?;
+/// A module and all that it imports, as one script. The path is below the folder of crates.
+pub(crate) fn script(path: &str) -> Result<String, Failure> {
+    let mut joined = Joined { done: Vec::new(), open: Vec::new(), text: format!("\n\"use strict\";\n{NOTICE}") };
+    joined.add(path)?;
     Ok(joined.text)
 }
 
-struct Joined<'f> {
-    folder: &'f Path,
+struct Joined {
     done: Vec<String>,
     open: Vec<String>,
     text: String,
 }
 
-impl Joined<'_> {
+impl Joined {
     /// Adds a module after those that it imports.
     fn add(&mut self, path: &str) -> Result<(), Failure> {
         if self.done.iter().any(|done| done == path) {
@@ -104,16 +117,16 @@ impl Joined<'_> {
             return Err(format!("{path} imports itself, by way of {}", self.open.join(", ")).into());
         }
         self.open.push(path.to_owned());
-        let source = std::fs::read_to_string(self.folder.join(path)).map_err(|error| format!("{path}: {error}"))?;
+        let source = std::fs::read_to_string(crates().join(path)).map_err(|error| format!("{path}: {error}"))?;
         let (imports, body) = split(&source).map_err(|why| format!("{path}: {why}"))?;
         let mut text = String::new();
         for import in imports {
-            let target = place(&import.from).ok_or_else(|| format!("{path} imports {:?}", import.from))?;
+            let target = place(&import.from, path).ok_or_else(|| format!("{path} imports {:?}", import.from))?;
             self.add(&target)?;
             writeln!(text, "const {}={};", import.pattern, identifier(&target))?;
         }
         let (body, exports) = exported(&body).map_err(|why| format!("{path}: {why}"))?;
-        let body = if path.starts_with("vendor/") { body } else { terse(&body) };
+        let body = if path.contains("/vendor/") { body } else { terse(&body) };
         let exports = exports.join(",");
         write!(self.text, "const {}=(()=>{{\n{text}{body}\nreturn{{{exports}}};\n}})();\n", identifier(path))?;
         self.open.pop();
@@ -122,13 +135,30 @@ impl Joined<'_> {
     }
 }
 
-/// The file that an import names.
-fn place(from: &str) -> Option<String> {
-    let vendored = VENDORED.iter().find(|(name, _)| *name == from).map(|(_, path)| (*path).to_owned());
-    vendored.or_else(|| from.strip_prefix("./").map(str::to_owned))
+/// The folder of all crates.
+pub(crate) fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates")
 }
 
+/// The file that an import of a module names, below the folder of crates.
+fn place(from: &str, importer: &str) -> Option<String> {
+    if let Some((_, path)) = VENDORED.iter().find(|(name, _)| *name == from) {
+        return Some(format!("{PAGE}{path}"));
+    }
+    let mut folders: Vec<&str> = importer.split('/').collect();
+    folders.pop();
+    let mut rest = from.strip_prefix("./").unwrap_or(from);
+    while let Some(above) = rest.strip_prefix("../") {
+        folders.pop()?;
+        rest = above;
+    }
+    let is_relative = from.starts_with("./") || from.starts_with("../");
+    is_relative.then(|| folders.into_iter().chain([rest]).collect::<Vec<_>>().join("/"))
+}
+
+/// What a module is called in the script.
 fn identifier(path: &str) -> String {
+    let path = path.strip_prefix(PAGE).unwrap_or(path);
     let letters = path.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
     format!("${}", letters.collect::<String>())
 }

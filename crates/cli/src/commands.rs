@@ -36,6 +36,7 @@ mod kubectl;
 mod kubelet;
 mod kubelet_client_flags;
 mod kustomization;
+mod lab;
 mod learn;
 mod learn_in_browser;
 mod mcp;
@@ -93,6 +94,8 @@ pub(crate) enum Command {
     Check(check::CheckCommand),
     /// Show how the control plane works, by lessons: a question, a run, and an explanation of the run
     Learn(learn::Learn),
+    /// Serve the lab: a control plane that runs in a browser tab
+    Lab(lab::LabCommand),
     /// Practise: start a broken cluster, repair it with kubectl, and check the repair
     Exercise(exercise::ExerciseCommand),
     /// Serve the Model Context Protocol on standard input and output: clusters and exercises for agents and graders
@@ -165,6 +168,7 @@ impl Command {
             Self::Schema(command) => command.run(),
             Self::Check(command) => command.run(),
             Self::Learn(command) => command.run(),
+            Self::Lab(command) => command.run(),
             Self::Exercise(command) => command.run(),
             Self::Mcp(command) => command.run(),
             Self::Story(command) => command.run(),

@@ -30,6 +30,7 @@ mod handed_on;
 mod input;
 mod interrupt;
 mod kubeconfig_file;
+mod lab_files;
 mod layout;
 mod live_view;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use coracle_lesson::{Taught, exercises, lessons, teach};
+use coracle_release::Release;
 use coracle_viewer::data_of_lesson;
 use serde::Deserialize;
 use serde_json::json;
@@ -32,7 +33,7 @@ pub(crate) fn lesson(_: &mut Clusters, message: Message) -> Result<LabAnswer, La
     Ok(LabAnswer { result: json!({"name": name, "number": lesson.number, "title": lesson.title}), payload })
 }
 
-/// The lessons, exercises and scenarios that are built in.
+/// The lessons, exercises and scenarios that are built in, and the Kubernetes releases, the newest first.
 pub(crate) fn list(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     message.fields::<Nothing>()?;
     let lessons = lessons();
@@ -52,5 +53,7 @@ pub(crate) fn list(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabE
     });
     let scenarios = SCENARIOS.iter().map(|(name, text)| json!({"name": name, "text": text}));
     let (lessons, exercises): (Vec<_>, Vec<_>) = (lessons.collect(), exercises.collect());
-    Ok(json!({"lessons": lessons, "exercises": exercises, "scenarios": scenarios.collect::<Vec<_>>()}).into())
+    let releases: Vec<&str> = Release::all().rev().map(|release| release.version()).collect();
+    let scenarios: Vec<_> = scenarios.collect();
+    Ok(json!({"lessons": lessons, "exercises": exercises, "scenarios": scenarios, "releases": releases}).into())
 }

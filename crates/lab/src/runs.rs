@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use coracle_journal::{Recorder, events_file};
 use coracle_scenario::{BuiltIn, Mode, Options, Report, Scenario, execute, parse};
-use coracle_viewer::Summary;
+use coracle_viewer::{Summary, data};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::LabAnswer;
 use crate::cluster_spec::release;
@@ -63,14 +63,26 @@ pub(crate) fn described(report: &Report) -> Value {
     json!({"passed": report.passed(), "seed": report.seed, "summary": Summary::of(report.events())})
 }
 
+#[derive(Deserialize)]
+struct Run {
+    /// Whether the payload is the data of the page of the run.
+    #[serde(default)]
+    page: bool,
+    #[serde(flatten)]
+    wanted: Map<String, Value>,
+}
+
 /// Runs a scenario to its end in a cluster of its own. The payload is its events file, byte for byte as
-/// `coracle run --events FILE` writes it.
+/// `coracle run --events FILE` writes it, or the data of its page, as `--report` embeds it.
 pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
-    let Runnable { scenario, path, options } = message.fields::<Wanted>()?.read()?;
+    let Run { page, wanted } = message.fields()?;
+    let wanted: Wanted = serde_json::from_value(wanted.into()).map_err(|why| LabError::new(format!("run: {why}")))?;
+    let Runnable { scenario, path, options } = wanted.read()?;
     let log = OnceCell::new();
     let report = execute(&scenario, &path, &options, |header| {
         log.get_or_init(|| (Recorder::ring(KEPT_ENTRIES), header.clone())).0.clone()
     })?;
-    let payload = log.get().map(|(recorder, header)| events_file(header, recorder)).unwrap_or_default();
+    let events_file = || log.get().map(|(recorder, header)| events_file(header, recorder)).unwrap_or_default();
+    let payload = if page { data(report.events()).into_bytes() } else { events_file() };
     Ok(LabAnswer { result: described(&report), payload })
 }

@@ -8,6 +8,7 @@ import { historiesOf } from "./objects.js";
 import { controllersOf, pipelineAt } from "./queues.js";
 import { lanesOf } from "./lanes.js";
 import { findingsOf } from "./findings.js";
+import { placed } from "./place.js";
 import { STEPS, among, onwards, stepped, writersOf } from "./steps.js";
 import { chain } from "./why.js";
 import { Timeline } from "./timeline.js";
@@ -44,7 +45,11 @@ function beginning(run) {
   return asked[0] ?? run.begin;
 }
 
-export function App({ run, lesson, live, ghost, mark = "" }) {
+/**
+ * The page of a run. What it lies in may put its own part into the header as `head`, lay out the details itself with `dock`, and have the
+ * cursor follow the newest entry again whenever `acted` changes.
+ */
+export function App({ run, lesson, live, ghost, mark = "", head, dock, acted }) {
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
   const map = useMemo(() => mapOf(run, histories), [run]);
@@ -80,7 +85,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   // At once: after the next picture it could write over a link that was followed meanwhile.
   useLayoutEffect(() => {
     if (isFollowing) return;
-    const hash = `#i=${run.id(cursor)}${mark}${tab === TABS[0] ? "" : `&tab=${tab}`}`;
+    const hash = placed(`i=${run.id(cursor)}${mark}${tab === TABS[0] ? "" : `&tab=${tab}`}`);
     if (location.hash !== hash) history.replaceState(null, "", hash);
   }, [id, isFollowing, tab]);
   useEffect(() => {
@@ -96,6 +101,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, [run]);
+  useEffect(() => { if (acted) setFollow(true); }, [acted]);
   const subject = run.subject(cursor);
   const shownObject = object || (histories.history(subject).length ? subject : "") || aboutOf(run, histories, controllers.at(cursor), cursor);
   useEffect(() => { if (!isFollowing && histories.history(subject).length) setObject(subject); }, [id, isFollowing]);
@@ -106,8 +112,14 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const controller = controllers.named(chosen) ?? controllers.busiest;
   const pipeline = useMemo(() => (controller ? pipelineAt(run, controller, cursor) : null), [run, controller, cursor]);
   const walk = useRef({});
-  const show = (name) => {
+  // How often a pane was asked for: a dock that shows something else then shows the details.
+  const [asks, setAsks] = useState(0);
+  const turnTo = (name) => {
     setTab(name);
+    setAsks((asks) => asks + 1);
+  };
+  const show = (name) => {
+    turnTo(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
   };
   const player = usePlayer(run, cursor, select, lesson && tourThrough(lesson, run, cursor, select));
@@ -134,10 +146,10 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       ".": () => player.step(true), ",": () => player.step(false),
       "<": () => player.faster(-1), ">": () => player.faster(1),
       o: () => setFocused(!isFocused), p: () => setPresenting(!isPresenting),
-      "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
+      "/": () => { turnTo("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
       ...(live ? { f: () => setFollowing(!isFollowing) } : {}),
-      ...Object.fromEntries(TABS.map((name, place) => [String(place + 1), () => setTab(name)])),
+      ...Object.fromEntries(TABS.map((name, place) => [String(place + 1), () => turnTo(name)])),
       ...(lesson ? lessonKeys(lesson, select, run) : {}),
     }[event.key];
     if (!act) return;
@@ -151,12 +163,34 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   }, []);
   const { summary } = run, { cut } = run.data;
   const outcome = cut && summary.outcome === "passed" ? "cut" : summary.outcome;
+  const details = html`
+    <aside class="panes" aria-label="Details">
+      <div class="bar">
+      <span class="writes"><button aria-label="the previous write" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
+      <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
+      <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
+      ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> with the start-up</label>` : ""}
+      </div>
+      <section class="tabs">
+        <div role="tablist" aria-label="Views">${TABS.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
+        <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
+          ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} at=${pipeline} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
+          ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
+          ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
+          ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
+          ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
+          ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
+        </div>
+      </section>
+      <${Event} run=${run} cursor=${cursor} select=${select} show=${show} />
+      <p class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</p>
+    </aside>`;
   return html`
     <div class=${`screen${isPresenting ? " presenting" : ""}`}>
     <header>
-      <h1>${lesson ? html`${lesson.number}. ${lesson.title.replaceAll("`", "")}` : html`<bdi>${short(summary.name || "a cluster", 80)}</bdi>`}</h1>
+      ${head ?? html`<h1>${lesson ? html`${lesson.number}. ${lesson.title.replaceAll("`", "")}` : html`<bdi>${short(summary.name || "a cluster", 80)}</bdi>`}</h1>`}
       ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : lesson ? "" : html`<b class=${`outcome ${outcome.replaceAll(" ", "-")}`}>${{ passed: "✓ ", unchecked: "", "not shown yet": "" }[outcome] ?? "✗ "}${outcome.replaceAll("-", " ")}</b>`}
-      ${lesson ? "" : html`<span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options && ghost === undefined ? html` · <code>${summary.options}</code>` : ""}</span>`}
+      ${lesson || head ? "" : html`<span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options && ghost === undefined ? html` · <code>${summary.options}</code>` : ""}</span>`}
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
     ${help ? html`<${Help} lesson=${lesson} />` : ""}
@@ -184,27 +218,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
     </main>
     </div>
-    <aside class="panes" aria-label="Details">
-      <div class="bar">
-      <span class="writes"><button aria-label="the previous write" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
-      <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
-      <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
-      ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> with the start-up</label>` : ""}
-      </div>
-      <section class="tabs">
-        <div role="tablist" aria-label="Views">${TABS.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
-        <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
-          ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} at=${pipeline} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
-          ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
-          ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
-          ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
-          ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
-          ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
-        </div>
-      </section>
-      <${Event} run=${run} cursor=${cursor} select=${select} show=${show} />
-      <p class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</p>
-    </aside>`;
+    ${dock ? dock({ subject: shownObject, histories, revision: run.newest[cursor], isFollowing, asks, choose: setObject, details }) : details}`;
 }
 
 /** The controller whose sync was the first to write because of an entry, or of what was asked for next. */

@@ -4,6 +4,7 @@ import { html } from "./html.js";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { App } from "./app.js";
 import { ghostOf } from "./ghosts.js";
+import { placed } from "./place.js";
 import { lastUpTo, modelOf, short } from "./run.js";
 import { sentence } from "./sentence.js";
 
@@ -12,8 +13,8 @@ export function Runs({ run }) {
   const { was, refused } = run.data;
   if (was) return html`<${Both} is=${run} was=${was} />`;
   if (!refused) return html`<${App} run=${run} />`;
-  if (!/i=\d/.test(location.hash)) history.replaceState(null, "", `#i=${refused.at}`);
-  return html`<p class="failure" role="region" aria-label="The refused step">A step after <a href=${`#i=${refused.at}`}>event #${refused.at}</a> was refused: <bdi>${short(refused.why, 500)}</bdi>. This is the run without it.</p><${App} run=${run} />`;
+  if (!/(?:^#|&)i=\d/.test(location.hash)) history.replaceState(null, "", placed(`i=${refused.at}`));
+  return html`<p class="failure" role="region" aria-label="The refused step">A step after <a href=${placed(`i=${refused.at}`)}>event #${refused.at}</a> was refused: <bdi>${short(refused.why, 500)}</bdi>. This is the run without it.</p><${App} run=${run} />`;
 }
 
 const MOST = 60;
@@ -31,14 +32,14 @@ function Both({ is, was }) {
   }, []);
   const places = runs.map((run) => Math.min(same, run.count - 1));
   const [on, setOn] = useState(() => {
-    if (!/i=\d/.test(location.hash)) history.replaceState(null, "", `#i=${is.id(places[1])}`);
+    if (!/(?:^#|&)i=\d/.test(location.hash)) history.replaceState(null, "", placed(`i=${is.id(places[1])}`));
     return marked();
   });
   const [both, setBoth] = useState(true);
   /** Puts the cursor on an entry of one of them. */
   const go = (to, i) => {
     const tab = /&tab=\w+/.exec(location.hash)?.[0] ?? "";
-    location.hash = `#i=${runs[to].id(i)}${to === 0 ? "&run=was" : ""}${tab}`;
+    location.hash = placed(`i=${runs[to].id(i)}${to === 0 ? "&run=was" : ""}${tab}`);
   };
   useEffect(() => {
     const follow = () => setOn(marked());
@@ -48,7 +49,7 @@ function Both({ is, was }) {
   /** Goes to the other run: to the same entry, or to where it was at the same time. */
   const cross = (to) => {
     if (to === on) return;
-    const here = runs[on], i = Math.min(here.nearest(Number(/i=(\d+)/.exec(location.hash)?.[1] ?? 0)), here.count - 1);
+    const here = runs[on], i = Math.min(here.nearest(Number(/(?:^#|&)i=(\d+)/.exec(location.hash)?.[1] ?? 0)), here.count - 1);
     go(to, i < same ? i : Math.max(places[to], lastUpTo(runs[to].axes.time, here.axes.time[i])));
   };
   const ghost = useMemo(() => (both ? ghostOf(runs[1 - on], same, (i) => go(1 - on, i)) : null), [both, on]);

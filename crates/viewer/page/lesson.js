@@ -3,6 +3,7 @@
 import { html } from "./html.js";
 import { guessingOf } from "./guess.js";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { placed } from "./place.js";
 import { clock, modelOf } from "./run.js";
 
 const CONTRAST = "&run=contrast";
@@ -48,7 +49,7 @@ export function Taught({ run, view }) {
     },
     cross: () => {
       const there = isContrast ? lesson.captions[Math.max(0, steps.run)] : lesson.contrast.captions[Math.max(0, steps.contrast)];
-      history.replaceState(null, "", `#i=${there.entry}${isContrast ? "" : CONTRAST}`);
+      history.replaceState(null, "", placed(`i=${there.entry}${isContrast ? "" : CONTRAST}`));
       setContrast(!isContrast);
     },
   };

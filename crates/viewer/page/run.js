@@ -33,7 +33,7 @@ export function modelOf(data) {
   const count = entries.length;
   const stageOf = (i) => stages[entries[i][STAGE]];
   const newest = new Int32Array(count);
-  let revision = 0;
+  let revision = data.base ?? 0;
   for (let i = 0; i < count; i++) {
     const rv = entries[i][RV];
     if (rv !== null && rv > revision && stageOf(i) === "store.commit") revision = rv;

@@ -17,6 +17,7 @@ mod keys;
 mod kubectl;
 mod kubectl_nodes;
 mod kubectl_releases;
+mod lab;
 mod learn;
 mod many_runs;
 mod mcp;

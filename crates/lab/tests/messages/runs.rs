@@ -56,3 +56,25 @@ fn what_if_compares_a_run_with_the_same_run_and_a_step() {
     let (told, _) = answer(&mut lab, &json!({"do": "whatIf", "run": run, "at": 10_000_000, "step": step}));
     assert!(told["error"]["message"].as_str().unwrap().contains("the run has no event #10000000"), "{told}");
 }
+
+#[test]
+fn a_run_has_the_data_of_its_page_if_it_is_wanted() {
+    let mut lab = Lab::default();
+    let (_, log) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7}));
+    let (told, payload) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7, "page": true}));
+    let page: Value = serde_json::from_slice(&payload).unwrap();
+    assert_eq!(page["entries"].as_array().unwrap().len(), String::from_utf8(log).unwrap().lines().count() - 1);
+    assert_eq!(page["summary"], told["result"]["summary"]);
+    let error = crate::support::error(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "pages": true}));
+    assert!(error["message"].as_str().unwrap().starts_with("run: unknown field `pages`"), "{error}");
+}
+
+#[test]
+fn the_list_names_the_releases_with_the_newest_first() {
+    let list = result(&mut Lab::default(), &json!({"do": "list"}));
+    let releases = list["releases"].as_array().unwrap();
+    assert!(releases.len() > 1, "{releases:?}");
+    let opened = result(&mut Lab::default(), &json!({"do": "open", "nodes": 0, "kubernetes": releases[1]}));
+    assert_eq!(opened["kubernetes"], releases[1]);
+    assert_eq!(result(&mut Lab::default(), &json!({"do": "open", "nodes": 0}))["kubernetes"], releases[0]);
+}

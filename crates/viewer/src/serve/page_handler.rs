@@ -13,7 +13,7 @@ use crate::html;
 
 /// Several pages behind one secret.
 pub trait PageHandler: Send + Sync + 'static {
-    /// The answer to GET of a path; `None` if there is no such page.
+    /// The answer to GET or HEAD of a path; `None` if there is no such page.
     fn answer(&self, request: PageRequest) -> impl Future<Output = Option<PageAnswer>> + Send;
 }
 
@@ -32,7 +32,7 @@ pub struct PageAnswer {
     code: StatusCode,
     content_type: &'static str,
     policy: String,
-    body: String,
+    body: Vec<u8>,
 }
 
 impl PageAnswer {
@@ -42,7 +42,7 @@ impl PageAnswer {
     /// If it states none.
     pub fn page(body: String) -> Self {
         let policy = html::policy(&body).to_owned();
-        Self { code: StatusCode::OK, content_type: "text/html; charset=utf-8", policy, body }
+        Self { code: StatusCode::OK, content_type: "text/html; charset=utf-8", policy, body: body.into_bytes() }
     }
 
     /// Like [`page`](Self::page), for a request that cannot be answered now.
@@ -64,7 +64,17 @@ impl PageAnswer {
     }
 
     fn part(content_type: &'static str, body: &str) -> Self {
-        Self { code: StatusCode::OK, content_type, policy: "default-src 'none'".to_owned(), body: body.to_owned() }
+        Self::file(content_type, body.as_bytes().to_owned(), "default-src 'none'")
+    }
+
+    /// A file of the site, with a content security policy, which a worker obeys.
+    pub fn file(content_type: &'static str, body: Vec<u8>, policy: &str) -> Self {
+        Self { code: StatusCode::OK, content_type, policy: policy.to_owned(), body }
+    }
+
+    /// The content security policy.
+    pub fn policy(&self) -> &str {
+        &self.policy
     }
 }
 
@@ -102,7 +112,8 @@ async fn answer(site: &impl PageHandler, guard: &Guard, request: Request) -> Res
     };
     let query = request.uri().query().unwrap_or_default().to_owned();
     let asked = PageRequest { path: path.to_owned(), query };
-    let is_get = request.method() == Method::GET;
+    // The answer to HEAD is sent without its body.
+    let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
     drop(request);
     let mut response = if is_get {
         match site.answer(asked).await {
