@@ -183,8 +183,8 @@ fn programs_of_containers_run_and_their_exit_code_is_that_of_the_command() {
         let output = console.run("exec box -- sh -c 'sleep 2; echo awake; exit 3'", &Input::default()).await;
         assert_eq!((output.code, output.stdout.as_str()), (3, "awake\n"), "{}", output.stderr);
         assert_eq!(output.stderr, "command terminated with exit code 3\n");
-        let output = console.run("exec -i box -- cat", &Input::default().with_stdin("given\n")).await;
-        assert_eq!(output, Output { stdout: "given\n".to_owned(), ..Output::default() });
+        let output = console.run("exec -i box -- sh", &Input::default().with_stdin("echo given\nexit 4\n")).await;
+        assert_eq!((output.code, output.stdout.as_str()), (4, "given\n"), "{}", output.stderr);
         assert!(fail(&console, "exec box -- no-such-program").await.starts_with("error: "));
     });
 }

@@ -8,7 +8,7 @@ use coracle_meta::channels::{CLOSE, ERROR, MEDIA_TYPE, Pieces, STDERR, STDIN, ST
 use http::Method;
 use serde_json::Value;
 
-use crate::containers::{all, chosen};
+use crate::containers::chosen;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::selection::{Wanted, select};
@@ -62,9 +62,6 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let wanted = session.flags.text("container").to_owned();
     let is_quiet = session.flags.is("quiet");
     let container = chosen(session, &pod, &wanted, is_quiet);
-    if !all(&pod).contains(&container) {
-        return Err(Failure::text(format!("container {container} not found in pod {}", name(&pod))));
-    }
     execute(session, &pod, &container, &command).await
 }
 
