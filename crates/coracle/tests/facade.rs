@@ -23,11 +23,12 @@ const OF_OTHER_LANGUAGES: &[&str] =
     &["testing-in-go.md", "testing-in-java.md", "testing-in-javascript.md", "testing-in-python.md"];
 
 /// Documents for contributors: they name items that no other program can use.
-const FOR_CONTRIBUTORS: [&str; 7] = [
+const FOR_CONTRIBUTORS: [&str; 8] = [
     "adding-a-controller.md",
     "adding-a-fault.md",
     "adding-a-kind.md",
     "architecture.md",
+    "console.md",
     "glossary.md",
     "own-controllers.md",
     "walk.md",
