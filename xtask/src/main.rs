@@ -37,7 +37,9 @@ fn main() -> ExitCode {
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask release VERSION | api | descriptions FILE | viewer | lab FOLDER | dist | notices TARGET");
+            eprintln!(
+                "usage: cargo xtask release VERSION | api | descriptions FILE | viewer | lab FOLDER | dist | notices TARGET"
+            );
             return ExitCode::from(2);
         }
     };

@@ -63,6 +63,7 @@ impl LabCommand {
 
 /// The folder next to this program.
 fn beside() -> Result<PathBuf> {
-    let program = std::env::current_exe().context("the place of this program is not known; name the lab by --folder")?;
+    let program =
+        std::env::current_exe().context("the place of this program is not known; name the lab by --folder")?;
     Ok(program.with_file_name("lab"))
 }

@@ -21,14 +21,19 @@ fn sent(link: &str, method: &str, path: &str) -> String {
 fn the_files_of_the_lab_have_their_types_and_one_policy() {
     let folder = Folder::new("lab");
     let page = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"><p>the lab</p>");
-    let files = [("index.html", page.as_str()), ("lab.wasm.gz", "\x1f module"), ("lab.wasm", "module"), ("page.js", "1")];
+    let files =
+        [("index.html", page.as_str()), ("lab.wasm.gz", "\x1f module"), ("lab.wasm", "module"), ("page.js", "1")];
     for (name, text) in files {
         std::fs::write(folder.join(name), text).unwrap();
     }
     let (_running, link) = serving(coracle().args(["lab", "--address", "127.0.0.1", "--folder"]).arg(folder.path()));
     assert!(link.starts_with("http://127.0.0.1:"), "{link}");
-    let types =
-        [("", "text/html"), ("page.js", "text/javascript"), ("lab.wasm", "application/wasm"), ("lab.wasm.gz", "application/gzip")];
+    let types = [
+        ("", "text/html"),
+        ("page.js", "text/javascript"),
+        ("lab.wasm", "application/wasm"),
+        ("lab.wasm.gz", "application/gzip"),
+    ];
     for (path, content_type) in types {
         let head = sent(&link, "HEAD", path).to_lowercase();
         assert!(head.starts_with("http/1.1 200"), "{path}: {head}");
