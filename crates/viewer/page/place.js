@@ -1,4 +1,4 @@
-// The place in the fragment of the address: the entry, the run and the pane, beside what else the page keeps there.
+// The place in the fragment of the address: the entry, the run and the pane, next to other parts of the page.
 
 const OWN = /^(i|run|tab)=/;
 

@@ -50,6 +50,9 @@ if (pictures) {
   await page.click(".node .pod >> nth=0");
   await page.click(".acts button >> nth=0");
   await page.click('.clock button:has-text("+10 s")');
+  await page.click(".workload >> nth=0");
+  await page.click('header button:has-text("follow")');
+  await page.mouse.move(2, 2);
   await page.waitForTimeout(500);
   await page.screenshot({ path: join(pictures, "lab.png") });
   console.log(`a picture in ${pictures}`);

@@ -14,8 +14,11 @@ export async function links({ open, lab, claim }) {
   await page.waitForSelector(".fault");
   await page.click('.clock button:has-text("+1 m")');
   await page.waitForFunction(() => parseFloat(document.querySelector(".clock .now").textContent) >= 70);
-  // The picture follows the clock.
-  await page.waitForFunction(() => /^#\d+ 6\d\.|^#\d+ 7\d\./.test(document.querySelector(".cursor .at").textContent));
+  // The picture comes after the clock.
+  await page.waitForFunction(() => {
+    document.querySelector('[aria-label="go to the end"]').click();
+    return /^#\d+ [67]\d\./.test(document.querySelector(".cursor .at").textContent);
+  });
   const ended = await end(page);
   await page.click('[aria-label="back"]');
   const at = await page.innerText(".cursor .at");

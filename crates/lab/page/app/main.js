@@ -129,7 +129,9 @@ function begin() {
       if (session.clusters.has(wanted.on)) session.show(wanted.on);
     } else {
       if (wanted.faults) await session.act({ do: "fault", faults: wanted.faults });
-      if (text) await session.act({ do: "begin" });
+      // The steps of an exercise break its cluster; those of a scenario are to be watched.
+      if (wanted.exercise) await session.act({ do: "begin", wait: true });
+      else if (text) await session.act({ do: "begin" });
     }
     session.acted = 0;
     await move(lab.clusterWanted, "cluster", titleOf(wanted));
