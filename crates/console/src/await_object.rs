@@ -7,14 +7,14 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::Failure;
-use crate::kinds::Kind;
-use crate::session::Session;
+use crate::kinds::ServedKind;
+use crate::session::CommandSession;
 use crate::values::text;
 
 /// The object that is awaited, and until when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Awaited<'a> {
-    pub(crate) kind: &'a Kind,
+    pub(crate) kind: &'a ServedKind,
     pub(crate) key: &'a ObjectKey,
     /// The uid of the object; empty for any.
     pub(crate) uid: &'a str,
@@ -33,7 +33,7 @@ impl Awaited<'_> {
 }
 
 /// Waits until the object is gone, or replaced by another one of the same name.
-pub(crate) async fn until_gone(session: &mut Session<'_>, awaited: &Awaited<'_>) -> Result<(), Failure> {
+pub(crate) async fn until_gone(session: &mut CommandSession<'_>, awaited: &Awaited<'_>) -> Result<(), Failure> {
     let is_gone = |object: Option<&Value>| match object {
         None => true,
         Some(object) => !awaited.uid.is_empty() && text(object, "/metadata/uid") != awaited.uid,
@@ -43,7 +43,7 @@ pub(crate) async fn until_gone(session: &mut Session<'_>, awaited: &Awaited<'_>)
 
 /// Waits until `decide` returns a value for the object, or for its absence.
 pub(crate) async fn until<T>(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     awaited: &Awaited<'_>,
     mut decide: impl FnMut(Option<&Value>) -> Result<Option<T>, Failure>,
 ) -> Result<T, Failure> {

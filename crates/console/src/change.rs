@@ -7,25 +7,25 @@ use coracle_schema::patch::{JsonPatch, merge_patch, strategic_merge_patch};
 use coracle_schema::{KindSchema, Table};
 use serde_json::Value;
 
-use crate::kinds::Kind;
+use crate::kinds::ServedKind;
 use crate::three_way;
 
 /// The media type of JSON merge patches.
 pub(crate) const MERGE: &str = "application/merge-patch+json";
 
-/// The media type of strategic merge patches.
+/// The media type of patches that merge lists by keys.
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// The schema of a built-in kind.
-pub(crate) fn schema(kind: &Kind) -> Option<KindSchema> {
+pub(crate) fn schema(kind: &ServedKind) -> Option<KindSchema> {
     let gvk = GroupVersionKind::new(kind.group.clone(), kind.version.clone(), kind.kind.clone());
     let release = Release::default();
     Table::of(&release).type_of_kind(&gvk)?;
     Some(KindSchema::built_in(&release, &gvk))
 }
 
-/// The strategic merge patch from one object to another; a JSON merge patch for custom kinds.
-pub(crate) fn patch(kind: &Kind, before: &Value, after: &Value) -> (&'static str, Value) {
+/// The patch from one object to another; a JSON merge patch for custom kinds.
+pub(crate) fn patch(kind: &ServedKind, before: &Value, after: &Value) -> (&'static str, Value) {
     match schema(kind) {
         Some(schema) => (STRATEGIC, three_way::strategic(before, after, before, TablePlace::root(&schema))),
         None => (MERGE, three_way::json_merge(before, after, before)),
@@ -33,7 +33,7 @@ pub(crate) fn patch(kind: &Kind, before: &Value, after: &Value) -> (&'static str
 }
 
 /// An object with a patch applied by the console itself.
-pub(crate) fn patched(kind: &Kind, object: Value, content_type: &str, patch: Value) -> Result<Value, String> {
+pub(crate) fn patched(kind: &ServedKind, object: Value, content_type: &str, patch: Value) -> Result<Value, String> {
     match (content_type, schema(kind)) {
         (MERGE, _) => merge_patch(object, patch).map_err(|error| error.to_string()),
         (STRATEGIC, Some(schema)) => {

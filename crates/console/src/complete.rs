@@ -4,7 +4,7 @@ use coracle_client::RawRequest;
 
 use crate::flags::Flags;
 use crate::input::Input;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::setting::Setting;
 use crate::table::ACCEPT;
 use crate::verbs;
@@ -42,7 +42,7 @@ pub(crate) async fn complete(setting: &Setting, line: &str, cursor: usize) -> Co
 async fn candidates(setting: &Setting, words: &[String], part: &str) -> Vec<String> {
     let input = Input::default();
     let flags = Flags::default();
-    let mut session = Session::new(setting, &input, flags, String::new());
+    let mut session = CommandSession::new(setting, &input, flags, String::new());
     if words.last().is_some_and(|word| NAMESPACE.contains(&word.as_str())) {
         return names(&mut session, "namespaces", "").await;
     }
@@ -91,7 +91,7 @@ fn below(name: &[&str]) -> Vec<String> {
     verbs::ALL.iter().map(|verb| verb.words).filter(continues).map(|words| words[name.len()].to_owned()).collect()
 }
 
-async fn kinds_or_names(session: &mut Session<'_>, args: &[&str], part: &str, namespace: &str) -> Vec<String> {
+async fn kinds_or_names(session: &mut CommandSession<'_>, args: &[&str], part: &str, namespace: &str) -> Vec<String> {
     if let Some((kind, _)) = part.split_once('/') {
         let found = names(session, kind, namespace).await;
         return found.into_iter().map(|name| format!("{kind}/{name}")).collect();
@@ -111,7 +111,7 @@ async fn kinds_or_names(session: &mut Session<'_>, args: &[&str], part: &str, na
 }
 
 /// The names of the objects of a kind.
-async fn names(session: &mut Session<'_>, word: &str, namespace: &str) -> Vec<String> {
+async fn names(session: &mut CommandSession<'_>, word: &str, namespace: &str) -> Vec<String> {
     let Ok(kinds) = session.kinds().await else { return Vec::new() };
     let Ok(kind) = kinds.of_word(word) else { return Vec::new() };
     let request = RawRequest::get(kind.path(namespace, "", ""), ACCEPT);

@@ -8,7 +8,7 @@ use coracle_client::Client;
 use crate::complete::{Completion, complete};
 use crate::flags::Flags;
 use crate::input::Input;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::setting::Setting;
 use crate::{verbs, words};
 
@@ -98,12 +98,12 @@ impl Console {
         if flags.is("help") {
             return Output { stdout: verb.help(), ..Output::default() };
         }
-        let mut session = Session::new(&self.setting, input, flags, command);
+        let mut session = CommandSession::new(&self.setting, input, flags, command);
         let mut ended = verb.check(&session);
         if ended.is_ok() {
             ended = (verb.run)(&mut session).await;
         }
-        let Session { out: stdout, err: mut stderr, .. } = session;
+        let CommandSession { out: stdout, err: mut stderr, .. } = session;
         let code = match ended {
             Ok(()) => 0,
             Err(failure) => {

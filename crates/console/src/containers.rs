@@ -3,7 +3,7 @@
 use coracle_meta::go_quote;
 use serde_json::Value;
 
-use crate::session::{Session, complain};
+use crate::session::{CommandSession, complain};
 use crate::values::{list, text};
 
 fn names(pod: &Value, field: &str) -> Vec<String> {
@@ -17,7 +17,7 @@ pub(crate) fn all(pod: &Value) -> Vec<String> {
 
 /// The wanted container; without one, that of the annotation or the first, which a message names.
 /// In Kubernetes: `podcmd.FindOrDefaultContainerByName`.
-pub(crate) fn chosen(session: &mut Session<'_>, pod: &Value, wanted: &str, is_quiet: bool) -> String {
+pub(crate) fn chosen(session: &mut CommandSession<'_>, pod: &Value, wanted: &str, is_quiet: bool) -> String {
     if !wanted.is_empty() {
         return wanted.to_owned();
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kinds::Kind;
+use crate::kinds::ServedKind;
 use crate::values::{list, map, show, text};
 
 /// How many values of an enumeration a list of fields shows.
@@ -21,7 +21,7 @@ const DEEPEST: usize = 64;
 /// If the document does not have the kind, or the kind does not have the field.
 pub(crate) fn explain(
     document: &Value,
-    kind: &Kind,
+    kind: &ServedKind,
     fields: &[String],
     is_recursive: bool,
     out: &mut String,

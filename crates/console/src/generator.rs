@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::last_applied::annotated;
 use crate::printer::Printer;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::write_flags::{DryRun, dry_run, manager, validation};
 
 /// The flags of all verbs that create one object.
@@ -39,7 +39,7 @@ impl<'m> Making<'m> {
 }
 
 /// The name that is the argument of a verb. In Kubernetes: `create.NameFromCommandArgs`.
-pub(crate) fn name_argument(session: &Session<'_>) -> Result<String, Failure> {
+pub(crate) fn name_argument(session: &CommandSession<'_>) -> Result<String, Failure> {
     let args = session.args();
     let count = session.flags.dash.unwrap_or(args.len());
     if count != 1 {
@@ -50,12 +50,12 @@ pub(crate) fn name_argument(session: &Session<'_>) -> Result<String, Failure> {
 }
 
 /// The words after `--`.
-pub(crate) fn command_words(session: &Session<'_>) -> Vec<String> {
+pub(crate) fn command_words(session: &CommandSession<'_>) -> Vec<String> {
     session.args().iter().skip(1).cloned().collect()
 }
 
 /// Metadata as Go writes it before an object is created.
-pub(crate) fn metadata(session: &Session<'_>, name: &str) -> Value {
+pub(crate) fn metadata(session: &CommandSession<'_>, name: &str) -> Value {
     let mut metadata = json!({"creationTimestamp": null, "name": name});
     if session.has_namespace() {
         metadata["namespace"] = session.namespace().into();
@@ -64,13 +64,13 @@ pub(crate) fn metadata(session: &Session<'_>, name: &str) -> Value {
 }
 
 /// Creates an object, and prints it.
-pub(crate) async fn make(session: &mut Session<'_>, object: Value, making: Making<'_>) -> Result<(), Failure> {
+pub(crate) async fn make(session: &mut CommandSession<'_>, object: Value, making: Making<'_>) -> Result<(), Failure> {
     let made = created(session, object, making).await?;
     print(session, &made, making.operation)
 }
 
 /// Prints an object, or what was done to it.
-pub(crate) fn print(session: &mut Session<'_>, object: &Value, operation: &str) -> Result<(), Failure> {
+pub(crate) fn print(session: &mut CommandSession<'_>, object: &Value, operation: &str) -> Result<(), Failure> {
     let mut out = String::new();
     Printer::of_change(session, operation)?.print(object, &mut out)?;
     session.out.push_str(&out);
@@ -78,7 +78,11 @@ pub(crate) fn print(session: &mut Session<'_>, object: &Value, operation: &str) 
 }
 
 /// Creates an object, unless it is only to be shown.
-pub(crate) async fn created(session: &mut Session<'_>, object: Value, making: Making<'_>) -> Result<Value, Failure> {
+pub(crate) async fn created(
+    session: &mut CommandSession<'_>,
+    object: Value,
+    making: Making<'_>,
+) -> Result<Value, Failure> {
     let (dry_run, validation) = (dry_run(session)?, validation(session)?);
     // A format that does not exist is refused before anything is created.
     Printer::of_change(session, making.operation)?;
@@ -122,7 +126,7 @@ pub(crate) fn environment(pairs: &[String]) -> Result<Vec<Value>, Failure> {
 }
 
 /// The data of `--from-literal`, `--from-file` and `--from-env-file`, in the order of kubectl.
-pub(crate) fn data(session: &Session<'_>, kind: &str, name: &str) -> Result<Vec<(String, String)>, Failure> {
+pub(crate) fn data(session: &CommandSession<'_>, kind: &str, name: &str) -> Result<Vec<(String, String)>, Failure> {
     let flags = &session.flags;
     if flags.has("from-env-file") && (flags.has("from-file") || flags.has("from-literal")) {
         return Err(Failure::text("from-env-file cannot be combined with from-file or from-literal"));
@@ -165,7 +169,7 @@ pub(crate) fn data(session: &Session<'_>, kind: &str, name: &str) -> Result<Vec<
     Ok(data)
 }
 
-fn file_content(session: &Session<'_>, file: &str) -> Result<String, Failure> {
+fn file_content(session: &CommandSession<'_>, file: &str) -> Result<String, Failure> {
     let content = session.input.files.get(file).or_else(|| session.input.files.get(file.trim_start_matches("./")));
     content.cloned().ok_or_else(|| Failure::text(format!("error reading {file}: no such file or directory")))
 }

@@ -13,7 +13,7 @@ pub(crate) const AGGREGATED: &str =
 
 /// A kind in one version, and its resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct ServedKind {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) plural: String,
@@ -28,7 +28,7 @@ pub(crate) struct Kind {
     pub(crate) is_preferred: bool,
 }
 
-impl Kind {
+impl ServedKind {
     /// `v1`, `apps/v1`.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
@@ -77,7 +77,7 @@ fn with_group(name: &str, group: &str) -> String {
 /// All kinds of the server, in its order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
-    all: Vec<Kind>,
+    all: Vec<ServedKind>,
 }
 
 impl Kinds {
@@ -94,7 +94,7 @@ impl Kinds {
             for version in list(group, "/versions") {
                 for served in list(version, "/resources") {
                     let mut kind = kind_of(text(group, "/metadata/name"), text(version, "/version"), served);
-                    kind.is_preferred = !all[first..].iter().any(|known: &Kind| known.plural == kind.plural);
+                    kind.is_preferred = !all[first..].iter().any(|known: &ServedKind| known.plural == kind.plural);
                     all.push(kind);
                 }
             }
@@ -102,26 +102,26 @@ impl Kinds {
         Self { all }
     }
 
-    pub(crate) fn all(&self) -> &[Kind] {
+    pub(crate) fn all(&self) -> &[ServedKind] {
         &self.all
     }
 
-    fn preferred(&self) -> impl Iterator<Item = &Kind> {
+    fn preferred(&self) -> impl Iterator<Item = &ServedKind> {
         self.all.iter().filter(|kind| kind.is_preferred)
     }
 
     /// The kind that a manifest names.
-    pub(crate) fn of_manifest(&self, api_version: &str, kind: &str) -> Option<&Kind> {
+    pub(crate) fn of_manifest(&self, api_version: &str, kind: &str) -> Option<&ServedKind> {
         self.all.iter().find(|known| known.kind == kind && known.api_version() == api_version)
     }
 
     /// The preferred version of a kind of a group.
-    pub(crate) fn of_group(&self, group: &str, kind: &str) -> Option<&Kind> {
+    pub(crate) fn of_group(&self, group: &str, kind: &str) -> Option<&ServedKind> {
         self.preferred().find(|known| known.is_named(group, kind))
     }
 
     /// The kinds of a category, as `all`.
-    pub(crate) fn of_category(&self, category: &str) -> Vec<Kind> {
+    pub(crate) fn of_category(&self, category: &str) -> Vec<ServedKind> {
         self.preferred().filter(|kind| kind.categories.iter().any(|known| known == category)).cloned().collect()
     }
 
@@ -129,18 +129,18 @@ impl Kinds {
     ///
     /// # Errors
     /// If the server has no such kind.
-    pub(crate) fn of_word(&self, word: &str) -> Result<&Kind, Failure> {
+    pub(crate) fn of_word(&self, word: &str) -> Result<&ServedKind, Failure> {
         let lower = word.to_lowercase();
         let (name, rest) = lower.split_once('.').unwrap_or((&lower, ""));
         let found = rest.split_once('.').and_then(|(version, group)| {
             self.all.iter().find(|kind| kind.version == version && kind.group == group && is_called(kind, name))
         });
-        let in_group = |matches: &dyn Fn(&Kind) -> bool, called: &dyn Fn(&Kind) -> bool| {
+        let in_group = |matches: &dyn Fn(&ServedKind) -> bool, called: &dyn Fn(&ServedKind) -> bool| {
             self.preferred().find(|kind| matches(kind) && called(kind))
         };
-        let exact = |kind: &Kind| rest.is_empty() || kind.group == rest;
-        let prefix = |kind: &Kind| kind.group.starts_with(rest);
-        let short = |kind: &Kind| kind.short_names.iter().any(|known| known == name);
+        let exact = |kind: &ServedKind| rest.is_empty() || kind.group == rest;
+        let prefix = |kind: &ServedKind| kind.group.starts_with(rest);
+        let short = |kind: &ServedKind| kind.short_names.iter().any(|known| known == name);
         let found = found
             .or_else(|| in_group(&exact, &|kind| is_called(kind, name)))
             .or_else(|| in_group(&prefix, &|kind| is_called(kind, name)))
@@ -151,16 +151,16 @@ impl Kinds {
     }
 }
 
-fn is_called(kind: &Kind, name: &str) -> bool {
+fn is_called(kind: &ServedKind, name: &str) -> bool {
     kind.plural == name || kind.singular == name || kind.kind.to_lowercase() == name
 }
 
-fn kind_of(group: &str, version: &str, served: &Value) -> Kind {
+fn kind_of(group: &str, version: &str, served: &Value) -> ServedKind {
     let texts = |pointer: &str| list(served, pointer).iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let or = |own: &str, default: &str| if own.is_empty() { default.to_owned() } else { own.to_owned() };
     let kind = text(served, "/responseKind/kind");
     let subresources = list(served, "/subresources").iter().map(|part| text(part, "/subresource").to_owned());
-    Kind {
+    ServedKind {
         group: group.to_owned(),
         version: version.to_owned(),
         plural: text(served, "/resource").to_owned(),

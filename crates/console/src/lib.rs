@@ -1,7 +1,7 @@
 //! A console that understands kubectl's verbs, and prints what kubectl prints.
 //!
 //! ```text
-//! line --words--> words --verbs, flags--> Verb, Flags --Session--> requests of the client --> Output
+//! line --words--> words --verbs, flags--> Verb, Flags --CommandSession--> requests of the client --> Output
 //! ```
 //! Start at [`Console`]. A verb is a file in `verbs` and a line in its list. The console has no sockets, threads or
 //! files: it calls the API through any [`Client`](coracle_client::Client), so it runs in a browser tab. It waits by

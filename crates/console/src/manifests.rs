@@ -5,14 +5,14 @@ use coracle_yaml::YamlNode;
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::kinds::{Kind, Kinds};
-use crate::session::Session;
+use crate::kinds::{Kinds, ServedKind};
+use crate::session::CommandSession;
 use crate::values::{name, namespace, text};
 
 /// An object, its kind, and where it comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct Info {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ServedKind,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) object: Value,
@@ -21,7 +21,7 @@ pub(crate) struct Info {
 }
 
 impl Info {
-    pub(crate) fn of(kind: &Kind, object: Value) -> Self {
+    pub(crate) fn of(kind: &ServedKind, object: Value) -> Self {
         Self {
             kind: kind.clone(),
             namespace: namespace(&object).to_owned(),
@@ -39,7 +39,7 @@ struct Source {
 }
 
 /// The objects of the files of `-f`, in their order, and the errors of those that cannot be read.
-pub(crate) async fn read(session: &mut Session<'_>) -> Result<(Vec<Info>, Vec<Failure>), Failure> {
+pub(crate) async fn read(session: &mut CommandSession<'_>) -> Result<(Vec<Info>, Vec<Failure>), Failure> {
     let kinds = session.kinds().await?;
     let (mut infos, mut failures) = (Vec::new(), Vec::new());
     for source in sources(session)? {
@@ -61,7 +61,7 @@ pub(crate) async fn read(session: &mut Session<'_>) -> Result<(Vec<Info>, Vec<Fa
 }
 
 /// The objects of the files of `-f` without their kinds: of those that the server does not know, too.
-fn sources(session: &Session<'_>) -> Result<Vec<Source>, Failure> {
+fn sources(session: &CommandSession<'_>) -> Result<Vec<Source>, Failure> {
     let mut sources = Vec::new();
     for file in session.flags.texts("filename") {
         if file == "-" {
@@ -134,7 +134,7 @@ fn flatten(object: Value) -> Vec<Value> {
     }
 }
 
-fn recognize(mut object: Value, source: &str, kinds: &Kinds, session: &Session<'_>) -> Result<Info, Failure> {
+fn recognize(mut object: Value, source: &str, kinds: &Kinds, session: &CommandSession<'_>) -> Result<Info, Failure> {
     let quoted = go_quote(source);
     let Value::Object(_) = object else {
         let what = "json: cannot unmarshal into Go value of type struct { APIVersion string; Kind string }";

@@ -7,11 +7,11 @@ use crate::failure::Failure;
 use crate::generator::print;
 use crate::manifests::Info;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target, complain};
+use crate::session::{CommandSession, PatchTarget, complain};
 use crate::write_flags::DryRun;
 
 /// Reads the nodes of a command.
-pub(crate) async fn nodes(session: &mut Session<'_>) -> Result<Vec<Info>, Failure> {
+pub(crate) async fn nodes(session: &mut CommandSession<'_>) -> Result<Vec<Info>, Failure> {
     let verb = session.command.clone();
     let labels = session.flags.text("selector").to_owned();
     if session.args().is_empty() && labels.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) async fn nodes(session: &mut Session<'_>) -> Result<Vec<Info>, Failur
 
 /// Lets new pods come to nodes, or not. In Kubernetes: `RunCordonOrUncordon`.
 pub(crate) async fn cordon(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     nodes: &[Info],
     is_cordoned: bool,
     dry_run: DryRun,
@@ -60,7 +60,7 @@ pub(crate) async fn cordon(
         }
         if dry_run != DryRun::Client {
             let (content_type, patch) = patch(&node.kind, &node.object, &after);
-            let target = Target::new(&node.kind, "", &node.name);
+            let target = PatchTarget::new(&node.kind, "", &node.name);
             if let Err(failure) = session.patch(target, content_type, &patch, &dry_run.options("", "")).await {
                 let verb = if is_cordoned { "cordon" } else { "uncordon" };
                 let name = coracle_meta::go_quote(&node.name);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::json_path::JsonPath;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::tabs::TABLE;
 use crate::values::{list, name, show, text};
 
@@ -21,7 +21,7 @@ pub(crate) const GET_FORMATS: &str = "custom-columns,custom-columns-file,go-temp
 
 /// A format for objects.
 #[derive(Clone, Debug)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     Json,
     Yaml,
     /// The kind and the name, and what was done.
@@ -35,9 +35,9 @@ pub(crate) enum Format {
     CustomColumns(Vec<(String, JsonPath)>),
 }
 
-impl Format {
+impl OutputFormat {
     /// Reads a value of `-o`; `None` for the standard form of the command.
-    pub(crate) fn of(session: &Session<'_>, formats: &str) -> Result<Option<Self>, Failure> {
+    pub(crate) fn of(session: &CommandSession<'_>, formats: &str) -> Result<Option<Self>, Failure> {
         let given = session.flags.text("output");
         let (format, argument) = match given.split_once('=') {
             Some((format, argument)) => (format, argument.to_owned()),
@@ -75,7 +75,7 @@ impl Format {
     }
 }
 
-fn argument_of(session: &Session<'_>, format: &str, argument: String) -> Result<String, Failure> {
+fn argument_of(session: &CommandSession<'_>, format: &str, argument: String) -> Result<String, Failure> {
     if !format.ends_with("file") {
         return Ok(argument);
     }
@@ -83,7 +83,7 @@ fn argument_of(session: &Session<'_>, format: &str, argument: String) -> Result<
     content.ok_or_else(|| Failure::text(format!("error reading --template {argument}, no such file or directory")))
 }
 
-fn json_path(session: &Session<'_>, format: &str, argument: String) -> Result<(JsonPath, String), Failure> {
+fn json_path(session: &CommandSession<'_>, format: &str, argument: String) -> Result<(JsonPath, String), Failure> {
     if argument.is_empty() {
         return Err(Failure::text("template format specified but no template given"));
     }
@@ -92,14 +92,14 @@ fn json_path(session: &Session<'_>, format: &str, argument: String) -> Result<(J
     Ok((path.map_err(|why| Failure::text(format!("error parsing jsonpath {text}, {why}")))?, text))
 }
 
-fn go_template(session: &Session<'_>, format: &str, argument: String) -> Result<Format, Failure> {
+fn go_template(session: &CommandSession<'_>, format: &str, argument: String) -> Result<OutputFormat, Failure> {
     if argument.is_empty() {
         return Err(Failure::text("template format specified but no template given"));
     }
     let text = argument_of(session, format, argument)?;
     let template = Template::parse(&text, &[]);
     let template = template.map_err(|why| Failure::text(format!("error parsing template {text}, {why}")))?;
-    Ok(Format::GoTemplate(Box::new(template), text))
+    Ok(OutputFormat::GoTemplate(Box::new(template), text))
 }
 
 fn custom_columns(spec: &str) -> Result<Vec<(String, JsonPath)>, Failure> {
@@ -120,7 +120,7 @@ fn custom_columns(spec: &str) -> Result<Vec<(String, JsonPath)>, Failure> {
 /// Prints objects in a format.
 #[derive(Clone, Debug)]
 pub(crate) struct Printer {
-    format: Format,
+    format: OutputFormat,
     /// What was done: `created`; empty for `-o name`.
     operation: String,
     shows_managed_fields: bool,
@@ -128,21 +128,21 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new(session: &Session<'_>, format: Format) -> Self {
+    pub(crate) fn new(session: &CommandSession<'_>, format: OutputFormat) -> Self {
         let shows_managed_fields = session.flags.is("show-managed-fields");
         Self { format, operation: String::new(), shows_managed_fields, printed: 0 }
     }
 
     /// The printer of a command that changes objects: what it did, or the objects in the format of `-o`.
-    pub(crate) fn of_change(session: &Session<'_>, operation: &str) -> Result<Self, Failure> {
-        let format = Format::of(session, FORMATS)?;
+    pub(crate) fn of_change(session: &CommandSession<'_>, operation: &str) -> Result<Self, Failure> {
+        let format = OutputFormat::of(session, FORMATS)?;
         let suffix = match session.flags.text("dry-run") {
             "client" => " (dry run)",
             "server" => " (server dry run)",
             _ => "",
         };
         let operation = if format.is_none() { format!("{operation}{suffix}") } else { String::new() };
-        let format = format.unwrap_or(Format::Name);
+        let format = format.unwrap_or(OutputFormat::Name);
         Ok(Self { operation, ..Self::new(session, format) })
     }
 
@@ -151,38 +151,38 @@ impl Printer {
         let stripped = (!self.shows_managed_fields).then(|| without_managed_fields(object.clone()));
         let object = stripped.as_ref().unwrap_or(object);
         match &self.format {
-            Format::Json => out.push_str(&(indented(object) + "\n")),
-            Format::Yaml => {
+            OutputFormat::Json => out.push_str(&(indented(object) + "\n")),
+            OutputFormat::Yaml => {
                 if self.printed > 0 {
                     out.push_str("---\n");
                 }
                 out.push_str(&coracle_yaml::to_yaml(object));
             }
-            Format::Name => {
+            OutputFormat::Name => {
                 let is_list = text(object, "/kind").ends_with("List") && object["items"].is_array();
                 let objects = if is_list { list(object, "/items") } else { std::slice::from_ref(object) };
                 for object in objects {
                     out.push_str(&self.title(object));
                 }
             }
-            Format::JsonPath { path, text } => {
+            OutputFormat::JsonPath { path, text } => {
                 let rendered = path.render(object);
                 let rendered = rendered.map_err(|why| broken_path(text, &why, object, out))?;
                 out.push_str(&rendered);
             }
-            Format::JsonPathAsJson(path) => {
+            OutputFormat::JsonPathAsJson(path) => {
                 let found = path.find(object).map_err(Failure::text)?;
                 for values in found {
                     let values: Vec<Value> = values.into_iter().map(std::borrow::Cow::into_owned).collect();
                     out.push_str(&(indented(&Value::Array(values)) + "\n"));
                 }
             }
-            Format::GoTemplate(template, text) => {
+            OutputFormat::GoTemplate(template, text) => {
                 let rendered = template.render(object, &Alone);
                 let why = |why| Failure::text(format!("error executing template {}: {why}", go_quote(text)));
                 out.push_str(&rendered.map_err(why)?);
             }
-            Format::CustomColumns(_) => out.push_str(&self.in_columns(object, true)?),
+            OutputFormat::CustomColumns(_) => out.push_str(&self.in_columns(object, true)?),
         }
         self.printed += 1;
         Ok(())
@@ -190,7 +190,7 @@ impl Printer {
 
     /// An object or a list in custom columns.
     pub(crate) fn in_columns(&self, object: &Value, has_headers: bool) -> Result<String, Failure> {
-        let Format::CustomColumns(columns) = &self.format else { return Ok(String::new()) };
+        let OutputFormat::CustomColumns(columns) = &self.format else { return Ok(String::new()) };
         let mut text = String::new();
         if has_headers {
             let headers: Vec<&str> = columns.iter().map(|(header, _)| header.as_str()).collect();

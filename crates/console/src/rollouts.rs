@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::describe::{newest, replica_sets, selector};
 use crate::failure::Failure;
 use crate::manifests::Info;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, name, namespace, number, text};
 
 /// The annotation with the revision of a ReplicaSet.
@@ -31,7 +31,7 @@ pub(crate) fn revision(object: &Value) -> Option<i64> {
 }
 
 /// The revisions of an object's template, by their numbers.
-pub(crate) async fn history(session: &mut Session<'_>, info: &Info) -> Result<BTreeMap<i64, Revision>, Failure> {
+pub(crate) async fn history(session: &mut CommandSession<'_>, info: &Info) -> Result<BTreeMap<i64, Revision>, Failure> {
     match (info.kind.group.as_str(), info.kind.kind.as_str()) {
         ("apps", "Deployment") => {
             let sets = replica_sets(session, &info.object).await?;

@@ -5,9 +5,9 @@
 use coracle_meta::{go_quote, reason};
 
 use crate::failure::Failure;
-use crate::kinds::Kind;
+use crate::kinds::ServedKind;
 use crate::manifests::{self, Info};
-use crate::session::Session;
+use crate::session::CommandSession;
 
 /// How a command selects objects.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// What the arguments and the usual flags of a command mean.
-    pub(crate) fn of(session: &Session<'_>, args: &[String]) -> Self {
+    pub(crate) fn of(session: &CommandSession<'_>, args: &[String]) -> Self {
         let flags = &session.flags;
         Self {
             args: args.to_vec(),
@@ -49,16 +49,16 @@ impl Wanted {
 #[derive(Clone, Debug)]
 pub(crate) enum Pick {
     /// An object by its name.
-    Named { kind: Kind, namespace: String, name: String },
+    Named { kind: ServedKind, namespace: String, name: String },
     /// The objects of a kind that the selectors select.
-    Selected { kind: Kind, namespace: String },
+    Selected { kind: ServedKind, namespace: String },
     /// An object of a file.
     Object(Box<Info>),
 }
 
 /// The objects that a command means.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Selection {
+pub(crate) struct SelectedObjects {
     pub(crate) picks: Vec<Pick>,
     /// Errors of files that cannot be read.
     pub(crate) failures: Vec<Failure>,
@@ -76,7 +76,7 @@ Example resource specifications include:
    '<resource>'";
 
 /// Reads the arguments of a command.
-pub(crate) async fn select(session: &mut Session<'_>, wanted: &Wanted) -> Result<Selection, Failure> {
+pub(crate) async fn select(session: &mut CommandSession<'_>, wanted: &Wanted) -> Result<SelectedObjects, Failure> {
     let args = normalized(&wanted.args);
     let tuples = tuples(&args)?;
     let (kinds, names) = match (&tuples, args.as_slice()) {
@@ -120,11 +120,11 @@ pub(crate) async fn select(session: &mut Session<'_>, wanted: &Wanted) -> Result
 }
 
 async fn of_files(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     has_kinds: bool,
     has_names: bool,
     has_tuples: bool,
-) -> Result<Selection, Failure> {
+) -> Result<SelectedObjects, Failure> {
     let refused = if has_kinds {
         "when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well"
     } else if has_names {
@@ -140,13 +140,17 @@ async fn of_files(
     let (infos, failures) = manifests::read(session).await?;
     let picks: Vec<Pick> = infos.into_iter().map(|info| Pick::Object(Box::new(info))).collect();
     let is_single = picks.len() == 1 && session.flags.texts("filename").len() == 1;
-    Ok(Selection { picks, failures, is_single, ..Selection::default() })
+    Ok(SelectedObjects { picks, failures, is_single, ..SelectedObjects::default() })
 }
 
-async fn selected(session: &mut Session<'_>, words: &[String], wanted: &Wanted) -> Result<Selection, Failure> {
+async fn selected(
+    session: &mut CommandSession<'_>,
+    words: &[String],
+    wanted: &Wanted,
+) -> Result<SelectedObjects, Failure> {
     let kinds = session.kinds().await?;
     let namespace = if wanted.is_all_namespaces { String::new() } else { session.namespace() };
-    let mut found: Vec<Kind> = Vec::new();
+    let mut found: Vec<ServedKind> = Vec::new();
     for word in words {
         let kind = kinds.of_word(word)?;
         if !found.contains(kind) {
@@ -154,19 +158,19 @@ async fn selected(session: &mut Session<'_>, words: &[String], wanted: &Wanted) 
         }
     }
     let picks = found.into_iter().map(|kind| Pick::Selected { kind, namespace: namespace.clone() });
-    Ok(Selection {
+    Ok(SelectedObjects {
         picks: picks.collect(),
         labels: wanted.labels.clone(),
         fields: wanted.fields.clone(),
-        ..Selection::default()
+        ..SelectedObjects::default()
     })
 }
 
 async fn named(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     pairs: &[(String, String)],
     is_all_namespaces: bool,
-) -> Result<Selection, Failure> {
+) -> Result<SelectedObjects, Failure> {
     let kinds = session.kinds().await?;
     let mut picks = Vec::new();
     for (word, name) in pairs {
@@ -177,17 +181,20 @@ async fn named(
         let namespace = if kind.is_namespaced { session.namespace() } else { String::new() };
         picks.push(Pick::Named { kind, namespace, name: name.clone() });
     }
-    Ok(Selection { is_single: picks.len() == 1, picks, ..Selection::default() })
+    Ok(SelectedObjects { is_single: picks.len() == 1, picks, ..SelectedObjects::default() })
 }
 
 /// The words for kinds: separated by commas, with categories as their kinds.
-async fn kind_words(session: &mut Session<'_>, arg: &str) -> Result<Vec<String>, Failure> {
+async fn kind_words(session: &mut CommandSession<'_>, arg: &str) -> Result<Vec<String>, Failure> {
     let kinds = session.kinds().await?;
     let mut words: Vec<String> = Vec::new();
     for word in arg.split(',') {
         let category = kinds.of_category(word);
-        let expanded =
-            if category.is_empty() { vec![word.to_owned()] } else { category.iter().map(Kind::resource).collect() };
+        let expanded = if category.is_empty() {
+            vec![word.to_owned()]
+        } else {
+            category.iter().map(ServedKind::resource).collect()
+        };
         for word in expanded {
             if word.is_empty() {
                 continue;
@@ -236,7 +243,7 @@ fn tuples(args: &[String]) -> Result<Option<Vec<(String, String)>>, Failure> {
     args.iter().map(pair).collect::<Result<_, _>>().map(Some)
 }
 
-impl Selection {
+impl SelectedObjects {
     pub(crate) fn labels(&self) -> &str {
         &self.labels
     }
@@ -246,7 +253,7 @@ impl Selection {
     }
 
     /// Reads the objects from the server, and continues after errors.
-    pub(crate) async fn fetch(self, session: &mut Session<'_>) -> (Vec<Info>, Vec<Failure>) {
+    pub(crate) async fn fetch(self, session: &mut CommandSession<'_>) -> (Vec<Info>, Vec<Failure>) {
         let Self { picks, mut failures, labels, fields, .. } = self;
         let mut infos = Vec::new();
         for pick in picks {
@@ -269,7 +276,7 @@ impl Selection {
     }
 
     /// The same, but the first error ends it.
-    pub(crate) async fn fetch_all(self, session: &mut Session<'_>) -> Result<Vec<Info>, Failure> {
+    pub(crate) async fn fetch_all(self, session: &mut CommandSession<'_>) -> Result<Vec<Info>, Failure> {
         let (infos, failures) = self.fetch(session).await;
         Failure::aggregate(failures)?;
         Ok(infos)
@@ -277,7 +284,7 @@ impl Selection {
 }
 
 /// The error of a list. In Kubernetes: `resource.Selector.Visit`.
-pub(crate) fn unable(failure: Failure, kind: &Kind, labels: &str, fields: &str) -> Failure {
+pub(crate) fn unable(failure: Failure, kind: &ServedKind, labels: &str, fields: &str) -> Failure {
     let Failure::Api(mut status) = failure else { return failure };
     if [reason::BAD_REQUEST, reason::NOT_FOUND, reason::METHOD_NOT_ALLOWED].contains(&status.reason.as_str()) {
         let resource = format!("{}/{}, Resource={}", kind.group, kind.version, kind.plural);

@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flags;
 use crate::input::Input;
-use crate::kinds::{Kind, Kinds};
+use crate::kinds::{Kinds, ServedKind};
 use crate::setting::Setting;
 
 /// The accepted media type of objects.
 pub(crate) const JSON: &str = "application/json";
 
 /// One command while it runs.
-pub(crate) struct Session<'c> {
+pub(crate) struct CommandSession<'c> {
     pub(crate) setting: &'c Setting,
     pub(crate) client: Client,
     pub(crate) input: &'c Input,
@@ -51,7 +51,7 @@ macro_rules! complain {
 
 pub(crate) use {complain, say};
 
-impl<'c> Session<'c> {
+impl<'c> CommandSession<'c> {
     pub(crate) fn new(setting: &'c Setting, input: &'c Input, flags: Flags, command: String) -> Self {
         let client = match flags.text("as") {
             "" => setting.client.clone(),
@@ -102,7 +102,7 @@ impl<'c> Session<'c> {
     }
 
     /// A kind that every server has.
-    pub(crate) async fn built_in(&mut self, group: &str, kind: &str) -> Result<Kind, Failure> {
+    pub(crate) async fn built_in(&mut self, group: &str, kind: &str) -> Result<ServedKind, Failure> {
         let kinds = self.kinds().await?;
         let found = kinds.of_group(group, kind).cloned();
         found.ok_or_else(|| Failure::text(format!("the server doesn't have a resource type {}", go_quote(kind))))
@@ -129,13 +129,18 @@ impl<'c> Session<'c> {
     }
 
     /// Reads an object.
-    pub(crate) async fn get(&mut self, kind: &Kind, namespace: &str, name: &str) -> Result<Value, Failure> {
+    pub(crate) async fn get(&mut self, kind: &ServedKind, namespace: &str, name: &str) -> Result<Value, Failure> {
         check_name(name)?;
         self.value(RawRequest::get(kind.path(namespace, name, ""), JSON)).await
     }
 
     /// Reads an object; `None` if there is no such object.
-    pub(crate) async fn find(&mut self, kind: &Kind, namespace: &str, name: &str) -> Result<Option<Value>, Failure> {
+    pub(crate) async fn find(
+        &mut self,
+        kind: &ServedKind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, Failure> {
         match self.get(kind, namespace, name).await {
             Ok(object) => Ok(Some(object)),
             Err(failure) if failure.is_not_found() => Ok(None),
@@ -146,7 +151,7 @@ impl<'c> Session<'c> {
     /// Reads the objects that selectors select, with their kind.
     pub(crate) async fn list(
         &mut self,
-        kind: &Kind,
+        kind: &ServedKind,
         namespace: &str,
         labels: &str,
         fields: &str,
@@ -171,7 +176,7 @@ impl<'c> Session<'c> {
     /// Creates an object; `manager` is the field manager.
     pub(crate) async fn create(
         &mut self,
-        kind: &Kind,
+        kind: &ServedKind,
         namespace: &str,
         object: &Value,
         options: &WriteOptions<'_>,
@@ -195,7 +200,7 @@ impl<'c> Session<'c> {
     /// Patches an object, or its subresource.
     pub(crate) async fn patch(
         &mut self,
-        target: Target<'_>,
+        target: PatchTarget<'_>,
         content_type: &'static str,
         patch: &Value,
         options: &WriteOptions<'_>,
@@ -208,7 +213,7 @@ impl<'c> Session<'c> {
     /// Deletes an object; the answer is the object or a `Status`.
     pub(crate) async fn delete(
         &mut self,
-        kind: &Kind,
+        kind: &ServedKind,
         namespace: &str,
         name: &str,
         mut options: Value,
@@ -222,7 +227,7 @@ impl<'c> Session<'c> {
     /// The watch that starts after a version of an object of this name.
     pub(crate) async fn watch_one(
         &mut self,
-        kind: &Kind,
+        kind: &ServedKind,
         key: &ObjectKey,
         version: &str,
     ) -> Result<coracle_client::Watch<coracle_meta::Object>, Failure> {
@@ -240,15 +245,15 @@ impl<'c> Session<'c> {
 
 /// An object, or its subresource, to patch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'t> {
-    pub(crate) kind: &'t Kind,
+pub(crate) struct PatchTarget<'t> {
+    pub(crate) kind: &'t ServedKind,
     pub(crate) namespace: &'t str,
     pub(crate) name: &'t str,
     pub(crate) subresource: &'t str,
 }
 
-impl<'t> Target<'t> {
-    pub(crate) fn new(kind: &'t Kind, namespace: &'t str, name: &'t str) -> Self {
+impl<'t> PatchTarget<'t> {
+    pub(crate) fn new(kind: &'t ServedKind, namespace: &'t str, name: &'t str) -> Self {
         Self { kind, namespace, name, subresource: "" }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kinds::Kind;
+use crate::kinds::ServedKind;
 use crate::values::{list, show, text};
 
 /// The media types of tables.
@@ -29,7 +29,7 @@ pub(crate) struct TablePrinter {
 
 impl TablePrinter {
     /// Appends a table to a text whose cells end with tabs.
-    pub(crate) fn print(&mut self, table: &Value, kind: &Kind, options: &TableOptions, out: &mut String) {
+    pub(crate) fn print(&mut self, table: &Value, kind: &ServedKind, options: &TableOptions, out: &mut String) {
         if table["kind"] != "Table" {
             return self.print_object(table, options, out);
         }
@@ -80,7 +80,7 @@ fn header(columns: &[Value], options: &TableOptions) -> Vec<String> {
     names
 }
 
-fn cells(row: &Value, columns: &[Value], kind: &Kind, options: &TableOptions) -> Vec<String> {
+fn cells(row: &Value, columns: &[Value], kind: &ServedKind, options: &TableOptions) -> Vec<String> {
     let metadata = &row["object"]["metadata"];
     let is_name = |column: &Value| column["format"] == "name" && column["type"] == "string";
     let name_column = columns.iter().position(is_name).filter(|_| options.has_kinds);
@@ -136,7 +136,7 @@ mod tests {
                 {"name": "Node", "type": "string", "priority": 1}],
             "rows": [{"cells": ["web", "1/1", "node-1"], "object": {"metadata": {"namespace": "a", "labels": {"app": "w"}}}},
                      {"cells": ["b\nc", null, 3]}]});
-        let kind = Kind { kind: "Pod".to_owned(), ..Kind::default() };
+        let kind = ServedKind { kind: "Pod".to_owned(), ..ServedKind::default() };
         let print = |options: TableOptions| {
             let mut out = String::new();
             TablePrinter::default().print(&table, &kind, &TableOptions { has_headers: true, ..options }, &mut out);

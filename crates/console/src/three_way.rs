@@ -26,7 +26,7 @@ enum Part {
     Deletions,
 }
 
-/// The strategic merge patch from `current` to `modified`; `original` was applied before.
+/// The patch, for kinds with merge keys, from `current` to `modified`; `original` was applied before.
 pub(crate) fn strategic<P: Place>(original: &Value, modified: &Value, current: &Value, place: P) -> Value {
     let empty = Map::new();
     let [original, modified, current] = [original, modified, current].map(|value| value.as_object().unwrap_or(&empty));
@@ -287,7 +287,7 @@ mod tests {
     use coracle_release::Release;
     use coracle_schema::KindSchema;
     use coracle_schema::apply::TablePlace;
-    use coracle_schema::patch::strategic_merge_patch;
+    use coracle_schema::patch::strategic_merge_patch as applied;
     use proptest::prelude::*;
 
     use super::*;
@@ -317,7 +317,7 @@ mod tests {
                     {"name": "b", "image": "2", "tty": null}, {"name": "c", "image": "1"},
                     {"name": "a", "$patch": "delete"}]}})
         );
-        let result = strategic_merge_patch(current, patch, TablePlace::root(&schema)).unwrap();
+        let result = applied(current, patch, TablePlace::root(&schema)).unwrap();
         let names: Vec<_> = result["spec"]["containers"].as_array().unwrap().iter().map(|item| &item["name"]).collect();
         assert_eq!(names, ["b", "c", "injected"]);
         assert_eq!(result["spec"]["containers"][0], json!({"name": "b", "image": "2", "x": "default"}));
@@ -369,7 +369,7 @@ mod tests {
             let schema = pod_schema();
             let place = TablePlace::root(&schema);
             let patch = strategic(&original, &modified, &original, place);
-            let result = strategic_merge_patch(original, patch.clone(), place).unwrap();
+            let result = applied(original, patch.clone(), place).unwrap();
             prop_assert_eq!(&result, &modified, "{}", patch);
             prop_assert_eq!(strategic(&modified, &modified, &result, place), json!({}));
         }

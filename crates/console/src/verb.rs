@@ -4,10 +4,10 @@ use futures_util::future::BoxFuture;
 
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::session::Session;
+use crate::session::CommandSession;
 
 /// What a verb does.
-pub(crate) type Run = for<'s> fn(&'s mut Session<'_>) -> BoxFuture<'s, Result<(), Failure>>;
+pub(crate) type Run = for<'s> fn(&'s mut CommandSession<'_>) -> BoxFuture<'s, Result<(), Failure>>;
 
 /// A verb.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Verb {
     }
 
     /// Refuses a line without the required flags. In Kubernetes: `cobra.Command.ValidateRequiredFlags`.
-    pub(crate) fn check(&self, session: &Session<'_>) -> Result<(), Failure> {
+    pub(crate) fn check(&self, session: &CommandSession<'_>) -> Result<(), Failure> {
         let missing: Vec<String> =
             self.required.iter().filter(|name| !session.flags.has(name)).map(|name| format!("\"{name}\"")).collect();
         if missing.is_empty() {

@@ -3,7 +3,7 @@
 use coracle_meta::go_quote;
 
 use crate::failure::Failure;
-use crate::session::{Session, WriteOptions, complain};
+use crate::session::{CommandSession, WriteOptions, complain};
 
 /// Where a write ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) enum DryRun {
 }
 
 /// Reads `--dry-run`. In Kubernetes: `cmdutil.GetDryRunStrategy`.
-pub(crate) fn dry_run(session: &mut Session<'_>) -> Result<DryRun, Failure> {
+pub(crate) fn dry_run(session: &mut CommandSession<'_>) -> Result<DryRun, Failure> {
     match session.flags.text_or("dry-run", "none") {
         "none" => Ok(DryRun::None),
         "client" => Ok(DryRun::Client),
@@ -36,7 +36,7 @@ pub(crate) fn dry_run(session: &mut Session<'_>) -> Result<DryRun, Failure> {
 }
 
 /// Reads `--validate`. In Kubernetes: `cmdutil.GetValidationDirective`.
-pub(crate) fn validation(session: &Session<'_>) -> Result<&'static str, Failure> {
+pub(crate) fn validation(session: &CommandSession<'_>) -> Result<&'static str, Failure> {
     match session.flags.text_or("validate", "strict") {
         "true" | "strict" | "t" | "T" | "TRUE" | "True" | "1" => Ok("Strict"),
         "false" | "ignore" | "f" | "F" | "FALSE" | "False" | "0" => Ok("Ignore"),
@@ -49,7 +49,7 @@ pub(crate) fn validation(session: &Session<'_>) -> Result<&'static str, Failure>
 }
 
 /// The field manager: that of the flag, or the verb's own.
-pub(crate) fn manager(session: &Session<'_>, default: &str) -> String {
+pub(crate) fn manager(session: &CommandSession<'_>, default: &str) -> String {
     match session.flags.text("field-manager") {
         "" => default.to_owned(),
         manager => manager.to_owned(),

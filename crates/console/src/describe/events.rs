@@ -6,14 +6,14 @@ use serde_json::Value;
 use super::times::since;
 use super::{Description, Facts};
 use crate::manifests::Info;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, name, number, text};
 
 /// The annotation of a mirror pod, whose events carry its value as their uid.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The events of an object. In Kubernetes: `describe.searchEvents`.
-pub(super) async fn of_object(session: &mut Session<'_>, info: &Info) -> Vec<Value> {
+pub(super) async fn of_object(session: &mut CommandSession<'_>, info: &Info) -> Vec<Value> {
     let uid = match info.object["metadata"]["annotations"][MIRROR].as_str() {
         Some(mirrored) => mirrored,
         None => text(&info.object, "/metadata/uid"),
@@ -28,7 +28,7 @@ pub(super) async fn of_object(session: &mut Session<'_>, info: &Info) -> Vec<Val
     events
 }
 
-async fn search(session: &mut Session<'_>, info: &Info, kind: &str, uid: &str) -> Vec<Value> {
+async fn search(session: &mut CommandSession<'_>, info: &Info, kind: &str, uid: &str) -> Vec<Value> {
     let parts = [("kind", kind), ("name", &info.name), ("namespace", &info.namespace), ("uid", uid)];
     let parts: Vec<String> = parts
         .iter()

@@ -31,7 +31,7 @@ pub(crate) use self::labels::selector;
 pub(crate) use self::workloads::{newest, replica_sets, without_hash};
 use crate::failure::Failure;
 use crate::manifests::Info;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::tabs::DESCRIPTION;
 
 /// What a description needs besides the object.
@@ -43,7 +43,8 @@ pub(crate) struct Facts {
 }
 
 /// Reads what belongs to an object, and describes both.
-type Describe = for<'s> fn(&'s mut Session<'_>, &'s Info, &'s Facts) -> BoxFuture<'s, Result<Description, Failure>>;
+type Describe =
+    for<'s> fn(&'s mut CommandSession<'_>, &'s Info, &'s Facts) -> BoxFuture<'s, Result<Description, Failure>>;
 
 /// The descriptions by group and kind.
 const ALL: &[(&str, &str, Describe)] = &[
@@ -77,7 +78,11 @@ pub(crate) fn template(template: &Value) -> String {
 }
 
 /// The description of an object.
-pub(crate) async fn describe(session: &mut Session<'_>, info: &Info, shows_events: bool) -> Result<String, Failure> {
+pub(crate) async fn describe(
+    session: &mut CommandSession<'_>,
+    info: &Info,
+    shows_events: bool,
+) -> Result<String, Failure> {
     let events = if shows_events { Some(events::of_object(session, info).await) } else { None };
     let facts = Facts { now: session.setting.clock.now(), events };
     let known = ALL.iter().find(|(group, kind, _)| info.kind.is_named(group, kind));

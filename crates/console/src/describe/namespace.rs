@@ -6,10 +6,10 @@ use super::Description;
 use super::labels::metadata;
 use super::times::rfc1123;
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, map, name, show, text};
 
-pub(super) async fn namespace(session: &mut Session<'_>, namespace: &Value) -> Result<Description, Failure> {
+pub(super) async fn namespace(session: &mut CommandSession<'_>, namespace: &Value) -> Result<Description, Failure> {
     let kind = session.built_in("", "ResourceQuota").await?;
     let quotas = session.list(&kind, name(namespace), "", "").await?;
     let kind = session.built_in("", "LimitRange").await?;

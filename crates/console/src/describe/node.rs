@@ -10,10 +10,14 @@ use super::labels::{metadata, taints};
 use super::times::{rfc1123, since};
 use super::{Description, Facts, events};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{is, list, map, name, namespace, show, text};
 
-pub(super) async fn node(session: &mut Session<'_>, node: &Value, facts: &Facts) -> Result<Description, Failure> {
+pub(super) async fn node(
+    session: &mut CommandSession<'_>,
+    node: &Value,
+    facts: &Facts,
+) -> Result<Description, Failure> {
     let pods = session.built_in("", "Pod").await?;
     let fields = format!("spec.nodeName={},status.phase!=Failed,status.phase!=Succeeded", name(node));
     let pods = match session.list(&pods, "", "", &fields).await {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::labels::metadata;
 use super::{Description, Facts, events};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, name, namespace, show, text};
 
 /// A rule with one resource or one path.
@@ -115,7 +115,7 @@ pub(super) fn binding(binding: &Value) -> Description {
 }
 
 pub(super) async fn service_account(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     account: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {

@@ -5,14 +5,18 @@ use serde_json::Value;
 use super::labels::metadata;
 use super::{Description, Facts, events};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::table::labels as one_line;
 use crate::values::{list, name, namespace, number, show, text};
 
 /// How many addresses are shown.
 const SHOWN: usize = 3;
 
-pub(super) async fn service(session: &mut Session<'_>, service: &Value, facts: &Facts) -> Result<Description, Failure> {
+pub(super) async fn service(
+    session: &mut CommandSession<'_>,
+    service: &Value,
+    facts: &Facts,
+) -> Result<Description, Failure> {
     let kind = session.built_in("discovery.k8s.io", "EndpointSlice").await?;
     let labels = format!("kubernetes.io/service-name={}", name(service));
     let slices = session.list(&kind, namespace(service), &labels, "").await.unwrap_or_default();

@@ -7,10 +7,14 @@ use super::labels::{labels, several};
 use super::times::{rfc1123, since};
 use super::{Description, Facts, events};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, map, name, namespace, show, text};
 
-pub(super) async fn claim(session: &mut Session<'_>, claim: &Value, facts: &Facts) -> Result<Description, Failure> {
+pub(super) async fn claim(
+    session: &mut CommandSession<'_>,
+    claim: &Value,
+    facts: &Facts,
+) -> Result<Description, Failure> {
     let kind = session.built_in("", "Pod").await?;
     let pods = session.list(&kind, namespace(claim), "", "").await?;
     let uses = |pod: &&Value| {

@@ -7,7 +7,7 @@ use super::pod::template;
 use super::times::rfc1123;
 use super::{Description, Facts, events};
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::table::labels as one_line;
 use crate::values::{list, map, name, namespace, number, show, text};
 
@@ -17,7 +17,7 @@ fn count(object: &Value, pointer: &str) -> i64 {
 }
 
 /// The phases of the pods that an object controls.
-async fn pods(session: &mut Session<'_>, owner: &Value) -> Result<String, Failure> {
+async fn pods(session: &mut CommandSession<'_>, owner: &Value) -> Result<String, Failure> {
     let kind = session.built_in("", "Pod").await?;
     let labels = selector(&owner["spec"]["selector"]);
     let pods = session.list(&kind, namespace(owner), &labels, "").await?;
@@ -47,7 +47,7 @@ fn conditions(out: &mut Description, object: &Value) {
 }
 
 pub(super) async fn deployment(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     object: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {
@@ -92,7 +92,7 @@ pub(super) async fn deployment(
 }
 
 /// The ReplicaSets that a Deployment controls.
-pub(crate) async fn replica_sets(session: &mut Session<'_>, deployment: &Value) -> Result<Vec<Value>, Failure> {
+pub(crate) async fn replica_sets(session: &mut CommandSession<'_>, deployment: &Value) -> Result<Vec<Value>, Failure> {
     let kind = session.built_in("apps", "ReplicaSet").await?;
     let labels = selector(&deployment["spec"]["selector"]);
     let mut sets = session.list(&kind, namespace(deployment), &labels, "").await?;
@@ -132,7 +132,7 @@ fn created(sets: &[&Value]) -> String {
 }
 
 pub(super) async fn replica_set(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     object: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {
@@ -156,7 +156,7 @@ pub(super) async fn replica_set(
 }
 
 pub(super) async fn daemon_set(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     object: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {
@@ -183,7 +183,7 @@ pub(super) async fn daemon_set(
 }
 
 pub(super) async fn stateful_set(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     object: &Value,
     facts: &Facts,
 ) -> Result<Description, Failure> {

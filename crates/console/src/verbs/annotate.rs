@@ -12,7 +12,7 @@ use crate::generator::print;
 use crate::manifests::Info;
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target, say};
+use crate::session::{CommandSession, PatchTarget, say};
 use crate::three_way;
 use crate::values::{map, show};
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, OUTPUT, SELECTOR, Verb, WRITE};
@@ -37,7 +37,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (resources, pairs) = split(session.args(), "annotation")?;
     let changes = Changes::parse(&pairs, "annotation", true)?;
     let dry_run = dry_run(session)?;
@@ -77,7 +77,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         if dry_run != DryRun::Client {
             let manager = manager(session, "kubectl-annotate");
             let patch = three_way::json_merge(&before, &after, &before);
-            let target = Target::new(&info.kind, &info.namespace, &info.name);
+            let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
             match session.patch(target, MERGE, &patch, &dry_run.options(&manager, "")).await {
                 Ok(patched) => after = patched,
                 Err(failure) => {
@@ -91,7 +91,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-fn show_list(session: &mut Session<'_>, info: &Info, object: &Value, is_single: bool) {
+fn show_list(session: &mut CommandSession<'_>, info: &Info, object: &Value, is_single: bool) {
     let indent = if is_single { "" } else { " " };
     if !is_single {
         say!(session, "Listing annotations for {}.{}/{}:", info.kind.kind, info.kind.group, info.name);
@@ -101,7 +101,7 @@ fn show_list(session: &mut Session<'_>, info: &Info, object: &Value, is_single: 
     }
 }
 
-fn change(session: &Session<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
+fn change(session: &CommandSession<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
     if !session.flags.is("overwrite") {
         let own = |key: &String| object["metadata"]["annotations"][key].as_str();
         let others = changes.set.iter().filter(|(key, _)| *key != CHANGE_CAUSE);

@@ -4,8 +4,8 @@
 
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::kinds::Kind;
-use crate::session::{Session, say};
+use crate::kinds::ServedKind;
+use crate::session::{CommandSession, say};
 use crate::tabs::TABLE;
 use crate::verb::Verb;
 
@@ -29,7 +29,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let output = session.flags.text("output").to_owned();
     if !session.args().is_empty() {
         let why = format!("unexpected arguments: [{}]", session.args().join(" "));
@@ -43,7 +43,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         return Err(Failure::text("--sort-by accepts only name or kind"));
     }
     let kinds = session.kinds().await?;
-    let mut kinds: Vec<&Kind> = kinds.all().iter().filter(|kind| is_wanted(kind, session)).collect();
+    let mut kinds: Vec<&ServedKind> = kinds.all().iter().filter(|kind| is_wanted(kind, session)).collect();
     match sort.as_str() {
         "name" => kinds.sort_by(|one, other| one.plural.cmp(&other.plural)),
         "kind" => kinds.sort_by(|one, other| one.kind.cmp(&other.kind)),
@@ -73,7 +73,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn is_wanted(kind: &Kind, session: &Session<'_>) -> bool {
+fn is_wanted(kind: &ServedKind, session: &CommandSession<'_>) -> bool {
     let flags = &session.flags;
     let has_all = |own: &[String], wanted: &[String]| wanted.iter().all(|wanted| own.contains(wanted));
     kind.is_preferred

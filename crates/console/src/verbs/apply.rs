@@ -12,7 +12,7 @@ use crate::last_applied::{ANNOTATION, annotated, original, prune_nulls};
 use crate::manifests::Info;
 use crate::printer::{Printer, compact};
 use crate::selection::{Pick, Wanted, select};
-use crate::session::{Session, Target, WriteOptions, complain};
+use crate::session::{CommandSession, PatchTarget, WriteOptions, complain};
 use crate::three_way;
 use crate::verb::{ALL, FILES, OUTPUT, SELECTOR, VALIDATE, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager, validation};
@@ -54,7 +54,7 @@ impl Applying {
     }
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if !session.args().is_empty() {
         let why = format!("Unexpected args: [{}]", session.args().join(" "));
         return Err(Failure::usage(&why, "apply"));
@@ -112,7 +112,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Prints the applied objects in the format of `-o`: one as itself, several as a list.
-fn show(session: &mut Session<'_>, mut shown: Vec<Value>) -> Result<(), Failure> {
+fn show(session: &mut CommandSession<'_>, mut shown: Vec<Value>) -> Result<(), Failure> {
     let object = match shown.len() {
         0 => return Ok(()),
         1 => shown.remove(0),
@@ -125,7 +125,11 @@ fn show(session: &mut Session<'_>, mut shown: Vec<Value>) -> Result<(), Failure>
 }
 
 /// Applies an object; returns it, and what was done.
-async fn apply(session: &mut Session<'_>, info: &Info, applying: &Applying) -> Result<(Value, &'static str), Failure> {
+async fn apply(
+    session: &mut CommandSession<'_>,
+    info: &Info,
+    applying: &Applying,
+) -> Result<(Value, &'static str), Failure> {
     let generated = info.object["metadata"]["generateName"].as_str().unwrap_or_default();
     if info.name.is_empty() && !generated.is_empty() {
         return Err(Failure::text(format!("from {generated}: cannot use generate name with apply")));
@@ -160,7 +164,7 @@ async fn apply(session: &mut Session<'_>, info: &Info, applying: &Applying) -> R
         warn_if_deleting(session, &current);
         return Ok((current, "unchanged"));
     }
-    let target = Target::new(&info.kind, &info.namespace, &info.name);
+    let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
     match session.patch(target, content_type, &patch, &applying.options()).await {
         Ok(patched) => {
             session.forget_kinds();
@@ -175,7 +179,7 @@ async fn apply(session: &mut Session<'_>, info: &Info, applying: &Applying) -> R
 }
 
 async fn create(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     info: &Info,
     mut object: Value,
     applying: &Applying,
@@ -198,11 +202,11 @@ fn patch(info: &Info, modified: &Value, current: &Value) -> (&'static str, Value
 }
 
 async fn on_server(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     info: &Info,
     applying: &Applying,
 ) -> Result<(Value, &'static str), Failure> {
-    let target = Target::new(&info.kind, &info.namespace, &info.name);
+    let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
     let options = applying.options();
     let applied = session.patch(target, "application/apply-patch+yaml", &info.object, &options).await;
     session.forget_kinds();
@@ -228,7 +232,7 @@ are the ways you can resolve this warning:
   stop managing the field (remove it from their configuration).
 See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts";
 
-fn warn_if_deleting(session: &mut Session<'_>, object: &Value) {
+fn warn_if_deleting(session: &mut CommandSession<'_>, object: &Value) {
     if object["metadata"]["deletionTimestamp"].is_string() {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         complain!(session, "Warning: Detected changes to resource {name} which is currently being deleted.");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::session::{JSON, Session, complain, say};
+use crate::session::{CommandSession, JSON, complain, say};
 use crate::tabs::TABLE;
 use crate::values::{list, map, show, text};
 use crate::verb::{ALL_NAMESPACES, Verb};
@@ -63,7 +63,7 @@ pub(super) const WHO_AM_I: Verb = Verb {
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.flags.is("list") {
         return Err(Failure::text("the console has no auth can-i --list"));
     }
@@ -106,7 +106,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 async fn of_resource(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     verb: &str,
     resource: &str,
     part: &str,
@@ -149,7 +149,7 @@ async fn of_resource(
     Ok(json!({"resourceAttributes": attributes}))
 }
 
-async fn who_am_i(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn who_am_i(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if !session.flags.text("output").is_empty() {
         return Err(Failure::text("the console has no auth whoami --output"));
     }

@@ -5,7 +5,7 @@
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::nodes::{cordon, nodes};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{SELECTOR, Verb};
 use crate::write_flags::dry_run;
 
@@ -29,7 +29,7 @@ pub(super) const UNCORDON: Verb = Verb {
     run: |session| Box::pin(run(session, false)),
 };
 
-async fn run(session: &mut Session<'_>, is_cordoned: bool) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>, is_cordoned: bool) -> Result<(), Failure> {
     let dry_run = dry_run(session)?;
     let nodes = nodes(session).await?;
     cordon(session, &nodes, is_cordoned, dry_run).await

@@ -8,7 +8,7 @@ use crate::generator::CREATE;
 use crate::last_applied::{annotated, original};
 use crate::printer::Printer;
 use crate::selection::{Pick, Wanted, select};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{FILES, OUTPUT, SELECTOR, VALIDATE, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager, validation};
 
@@ -27,7 +27,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.flags.texts("filename").is_empty() && session.flags.texts("kustomize").is_empty() {
         if !session.args().is_empty() {
             let why = format!("Unexpected args: [{}]", session.args().join(" "));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, data, make, metadata, name_argument};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const SOURCES: &[Flag] = &[
@@ -36,7 +36,7 @@ pub(super) const GENERIC_SECRET: Verb = Verb {
     run: |session| Box::pin(secret(session)),
 };
 
-async fn config_map(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn config_map(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let data = data(session, "ConfigMap", &name)?;
     let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(session, &name)});
@@ -46,7 +46,7 @@ async fn config_map(session: &mut Session<'_>) -> Result<(), Failure> {
     make(session, object, Making::new("", "ConfigMap").or("failed to create configmap: ")).await
 }
 
-async fn secret(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn secret(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let data = data(session, "Secret", &name)?;
     let mut object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata(session, &name)});

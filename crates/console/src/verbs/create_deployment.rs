@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, command_words, make, metadata, name_argument};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const FLAGS: &[Flag] = &[
@@ -23,7 +23,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let command = command_words(session);
     let images = session.flags.texts("image").to_vec();
@@ -60,7 +60,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     make(session, deployment, Making::new("apps", "Deployment").or("failed to create deployment: ")).await
 }
 
-fn container(session: &Session<'_>, image: &str) -> Value {
+fn container(session: &CommandSession<'_>, image: &str) -> Value {
     let name = image.rsplit('/').next().unwrap_or_default();
     let name = name.split([':', '@']).next().unwrap_or_default();
     let name = if name.contains(['_', '.']) {
@@ -73,7 +73,7 @@ fn container(session: &Session<'_>, image: &str) -> Value {
 }
 
 /// Five letters that follow from the image.
-fn letters(session: &Session<'_>, image: &str) -> String {
+fn letters(session: &CommandSession<'_>, image: &str) -> String {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut hash = session
         .namespace()

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, command_words, make, metadata, name_argument};
 use crate::selection::{Wanted, select};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{name, text};
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
@@ -22,7 +22,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let job = name_argument(session)?;
     let command = command_words(session);
     let (image, from) = (session.flags.text("image").to_owned(), session.flags.text("from").to_owned());
@@ -39,7 +39,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     make(session, object, Making::new("batch", "Job").or("failed to create job: ")).await
 }
 
-fn of_image(session: &Session<'_>, job: &str, image: &str, command: &[String]) -> Value {
+fn of_image(session: &CommandSession<'_>, job: &str, image: &str, command: &[String]) -> Value {
     let mut container = json!({"image": image, "name": job, "resources": {}});
     if !command.is_empty() {
         container["command"] = json!(command);
@@ -56,7 +56,7 @@ fn of_image(session: &Session<'_>, job: &str, image: &str, command: &[String]) -
     })
 }
 
-async fn of_cron_job(session: &mut Session<'_>, job: &str, from: &str) -> Result<Value, Failure> {
+async fn of_cron_job(session: &mut CommandSession<'_>, job: &str, from: &str) -> Result<Value, Failure> {
     let wanted = Wanted { args: vec![from.to_owned()], ..Wanted::default() };
     let infos = select(session, &wanted).await?.fetch_all(session).await?;
     let [info] = infos.as_slice() else { return Err(Failure::text("from must be an existing cronjob")) };

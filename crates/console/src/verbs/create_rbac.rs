@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, make, metadata, name_argument};
-use crate::session::{Session, complain};
+use crate::session::{CommandSession, complain};
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -93,7 +93,7 @@ fn unique(words: &[String]) -> Vec<String> {
     out
 }
 
-async fn role(session: &mut Session<'_>, kind: &'static str) -> Result<(), Failure> {
+async fn role(session: &mut CommandSession<'_>, kind: &'static str) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let verbs = match unique(session.flags.texts("verb")) {
         verbs if verbs.iter().any(|verb| verb == "*") => vec!["*".to_owned()],
@@ -123,13 +123,13 @@ async fn role(session: &mut Session<'_>, kind: &'static str) -> Result<(), Failu
     make(session, object, Making::new(GROUP, kind)).await
 }
 
-fn own_metadata(session: &Session<'_>, kind: &str, name: &str) -> Value {
+fn own_metadata(session: &CommandSession<'_>, kind: &str, name: &str) -> Value {
     if kind.starts_with("Cluster") { json!({"creationTimestamp": null, "name": name}) } else { metadata(session, name) }
 }
 
 /// One rule for each group of the resources.
 async fn rules(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     verbs: &[String],
     resources: &[String],
     names: &[String],
@@ -171,7 +171,7 @@ async fn rules(
     Ok(groups.into_iter().map(rule).collect())
 }
 
-async fn binding(session: &mut Session<'_>, kind: &'static str) -> Result<(), Failure> {
+async fn binding(session: &mut CommandSession<'_>, kind: &'static str) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let (role, cluster_role) = (session.flags.text("role").to_owned(), session.flags.text("clusterrole").to_owned());
     if role.is_empty() == cluster_role.is_empty() {

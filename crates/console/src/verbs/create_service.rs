@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, make, metadata, name_argument};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const TCP: &[Flag] = &[Flag::list("tcp", "Ports, as PORT:TARGET")];
@@ -50,7 +50,7 @@ pub(super) const EXTERNAL_NAME: Verb = Verb {
     run: |session| Box::pin(run(session, "ExternalName")),
 };
 
-async fn run(session: &mut Session<'_>, kind: &'static str) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>, kind: &'static str) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let address = session.flags.text("clusterip").to_owned();
     if address == "None" && kind != "ClusterIP" {

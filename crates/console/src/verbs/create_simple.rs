@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, command_words, make, metadata, name_argument};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const CRON_JOB_FLAGS: &[Flag] = &[
@@ -41,7 +41,7 @@ pub(super) const CRON_JOB: Verb = Verb {
     run: |session| Box::pin(cron_job(session)),
 };
 
-async fn namespace(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn namespace(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let object = json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"creationTimestamp": null, "name": name},
@@ -50,13 +50,13 @@ async fn namespace(session: &mut Session<'_>) -> Result<(), Failure> {
     make(session, object, Making::new("", "Namespace")).await
 }
 
-async fn service_account(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn service_account(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let object = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(session, &name)});
     make(session, object, Making::new("", "ServiceAccount").or("failed to create serviceaccount: ")).await
 }
 
-async fn cron_job(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn cron_job(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let name = name_argument(session)?;
     let command = command_words(session);
     let restart = session.flags.text_or("restart", "OnFailure");
@@ -64,6 +64,10 @@ async fn cron_job(session: &mut Session<'_>) -> Result<(), Failure> {
     if !command.is_empty() {
         container["command"] = json!(command);
     }
+    let template = json!({
+        "metadata": {"creationTimestamp": null},
+        "spec": {"containers": [container], "restartPolicy": restart},
+    });
     let object = json!({
         "apiVersion": "batch/v1",
         "kind": "CronJob",
@@ -71,10 +75,7 @@ async fn cron_job(session: &mut Session<'_>) -> Result<(), Failure> {
         "spec": {
             "jobTemplate": {
                 "metadata": {"creationTimestamp": null, "name": name},
-                "spec": {"template": {
-                    "metadata": {"creationTimestamp": null},
-                    "spec": {"containers": [container], "restartPolicy": restart},
-                }},
+                "spec": {"template": template},
             },
             "schedule": session.flags.text("schedule"),
         },

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use crate::await_object::{Awaited, until_gone};
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::kinds::Kind;
-use crate::selection::{Pick, Selection, Wanted, select, unable};
-use crate::session::{Session, complain, say};
+use crate::kinds::ServedKind;
+use crate::selection::{Pick, SelectedObjects, Wanted, select, unable};
+use crate::session::{CommandSession, complain, say};
 use crate::values::text;
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, SELECTOR, Verb};
 use crate::write_flags::{DryRun, dry_run};
@@ -41,12 +41,12 @@ pub(super) const VERB: Verb = Verb {
 
 /// An object to delete.
 struct Doomed {
-    kind: Kind,
+    kind: ServedKind,
     key: ObjectKey,
     source: String,
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let grace = grace_period(session)?;
     let dry_run = dry_run(session)?;
     let wanted = Wanted::of(session, session.args());
@@ -102,7 +102,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn grace_period(session: &Session<'_>) -> Result<Option<i64>, Failure> {
+fn grace_period(session: &CommandSession<'_>) -> Result<Option<i64>, Failure> {
     let flags = &session.flags;
     let mut grace = flags.number("grace-period").filter(|seconds| *seconds >= 0);
     if flags.is("now") {
@@ -120,7 +120,7 @@ fn grace_period(session: &Session<'_>) -> Result<Option<i64>, Failure> {
     Ok(grace)
 }
 
-fn check(session: &Session<'_>, wanted: &Wanted) -> Result<(), Failure> {
+fn check(session: &CommandSession<'_>, wanted: &Wanted) -> Result<(), Failure> {
     let flags = &session.flags;
     let output = flags.text("output");
     let refused = if !output.is_empty() && output != "name" {
@@ -139,7 +139,7 @@ fn check(session: &Session<'_>, wanted: &Wanted) -> Result<(), Failure> {
     Err(Failure::text(refused))
 }
 
-async fn targets(session: &mut Session<'_>, selection: Selection) -> (Vec<Doomed>, Vec<Failure>) {
+async fn targets(session: &mut CommandSession<'_>, selection: SelectedObjects) -> (Vec<Doomed>, Vec<Failure>) {
     let (mut doomed, mut failures) = (Vec::new(), selection.failures.clone());
     let (labels, fields) = (selection.labels().to_owned(), selection.fields().to_owned());
     for pick in selection.picks {
@@ -164,7 +164,7 @@ async fn targets(session: &mut Session<'_>, selection: Selection) -> (Vec<Doomed
 }
 
 async fn delete(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     object: &Doomed,
     grace: Option<i64>,
     dry_run: DryRun,

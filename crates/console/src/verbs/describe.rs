@@ -6,7 +6,7 @@ use crate::describe::describe;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, complain};
+use crate::session::{CommandSession, complain};
 use crate::values::name;
 use crate::verb::{ALL_NAMESPACES, FILES, SELECTOR, Verb};
 
@@ -22,7 +22,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.args().is_empty() && session.flags.texts("filename").is_empty() {
         return Err(Failure::text(
             "You must specify the type of resource to describe. Use \"kubectl api-resources\" for a complete list of \
@@ -57,7 +57,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Describes the objects whose names begin with a prefix.
-async fn matching(session: &mut Session<'_>, kind: &str, prefix: &str, failure: Failure) -> Result<(), Failure> {
+async fn matching(session: &mut CommandSession<'_>, kind: &str, prefix: &str, failure: Failure) -> Result<(), Failure> {
     let wanted = Wanted { args: vec![kind.to_owned()], ..Wanted::default() }.all_by_default();
     let infos = select(session, &wanted).await?.fetch_all(session).await?;
     let mut is_found = false;

@@ -16,7 +16,7 @@ use crate::flags::Flag;
 use crate::generator::print;
 use crate::manifests::Info;
 use crate::nodes::{cordon, nodes};
-use crate::session::{JSON, Session, complain, say};
+use crate::session::{CommandSession, JSON, complain, say};
 use crate::values::{list, name, namespace, text};
 use crate::verb::{SELECTOR, Verb};
 use crate::write_flags::{DryRun, dry_run};
@@ -55,7 +55,7 @@ enum Fate {
     Refused(String),
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let dry_run = dry_run(session)?;
     let nodes = nodes(session).await?;
     cordon(session, &nodes, true, dry_run).await?;
@@ -96,7 +96,7 @@ fn flat(failures: Vec<Failure>) -> Vec<Failure> {
     failures.into_iter().flat_map(inner).collect()
 }
 
-async fn drain(session: &mut Session<'_>, node: &Info, dry_run: DryRun) -> Result<(), Failure> {
+async fn drain(session: &mut CommandSession<'_>, node: &Info, dry_run: DryRun) -> Result<(), Failure> {
     let pods = doomed(session, &node.name).await?;
     if dry_run == DryRun::Client {
         for pod in &pods {
@@ -108,7 +108,7 @@ async fn drain(session: &mut Session<'_>, node: &Info, dry_run: DryRun) -> Resul
 }
 
 /// The pods of a node that are evicted; warnings are printed.
-async fn doomed(session: &mut Session<'_>, node: &str) -> Result<Vec<Value>, Failure> {
+async fn doomed(session: &mut CommandSession<'_>, node: &str) -> Result<Vec<Value>, Failure> {
     let kind = session.built_in("", "Pod").await?;
     let labels = session.flags.text("pod-selector").to_owned();
     let pods = session.list(&kind, "", &labels, &format!("spec.nodeName={node}")).await?;
@@ -140,7 +140,7 @@ async fn doomed(session: &mut Session<'_>, node: &str) -> Result<Vec<Value>, Fai
 }
 
 /// In Kubernetes: the filters of `drain.Helper`.
-async fn fate(session: &mut Session<'_>, pod: &Value) -> Fate {
+async fn fate(session: &mut CommandSession<'_>, pod: &Value) -> Fate {
     let is_finished = ["Succeeded", "Failed"].contains(&text(pod, "/status/phase"));
     let is_forced = session.flags.is("force");
     let owners = list(pod, "/metadata/ownerReferences");
@@ -177,7 +177,7 @@ async fn fate(session: &mut Session<'_>, pod: &Value) -> Fate {
     }
 }
 
-async fn evict_all(session: &mut Session<'_>, pods: &[Value], dry_run: DryRun) -> Result<(), Failure> {
+async fn evict_all(session: &mut CommandSession<'_>, pods: &[Value], dry_run: DryRun) -> Result<(), Failure> {
     let timeout = session.flags.duration("timeout").filter(|timeout| !timeout.is_zero());
     let forever = Duration::from_secs(10 * 365 * 86400);
     let deadline = Instant::now() + timeout.unwrap_or(forever).min(forever);
@@ -216,7 +216,12 @@ async fn evict_all(session: &mut Session<'_>, pods: &[Value], dry_run: DryRun) -
 }
 
 /// Evicts a pod, and tries again while a disruption budget does not allow it. False if it is gone already.
-async fn evict(session: &mut Session<'_>, pod: &Value, dry_run: DryRun, deadline: Instant) -> Result<bool, Failure> {
+async fn evict(
+    session: &mut CommandSession<'_>,
+    pod: &Value,
+    dry_run: DryRun,
+    deadline: Instant,
+) -> Result<bool, Failure> {
     let kind = session.built_in("", "Pod").await?;
     let (within, name) = (namespace(pod), name(pod));
     let mut options = json!({});

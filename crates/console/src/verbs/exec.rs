@@ -12,7 +12,7 @@ use crate::containers::chosen;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, query};
+use crate::session::{CommandSession, query};
 use crate::values::{list, name, namespace, text};
 use crate::verb::{FILES, Verb};
 
@@ -32,7 +32,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (args, dash) = (session.args().to_vec(), session.flags.dash);
     let resource = args.first().filter(|_| dash != Some(0)).cloned();
     let command = match dash {
@@ -66,7 +66,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// A pod of a controller.
-async fn first_pod(session: &mut Session<'_>, owner: &Value) -> Result<Value, Failure> {
+async fn first_pod(session: &mut CommandSession<'_>, owner: &Value) -> Result<Value, Failure> {
     let labels = crate::describe::selector(&owner["spec"]["selector"]);
     let kind = session.built_in("", "Pod").await?;
     let pods = session.list(&kind, namespace(owner), &labels, "").await?;
@@ -75,7 +75,12 @@ async fn first_pod(session: &mut Session<'_>, owner: &Value) -> Result<Value, Fa
     pod.ok_or_else(|| Failure::text("timed out waiting for the condition"))
 }
 
-async fn execute(session: &mut Session<'_>, pod: &Value, container: &str, command: &[String]) -> Result<(), Failure> {
+async fn execute(
+    session: &mut CommandSession<'_>,
+    pod: &Value,
+    container: &str,
+    command: &[String],
+) -> Result<(), Failure> {
     let kind = session.built_in("", "Pod").await?;
     let has_input = session.flags.is("stdin");
     let mut parameters: Vec<(&str, &str)> = command.iter().map(|word| ("command", word.as_str())).collect();

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::explanation::explain;
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::kinds::{Kind, Kinds};
-use crate::session::{JSON, Session};
+use crate::kinds::{Kinds, ServedKind};
+use crate::session::{CommandSession, JSON};
 use crate::verb::Verb;
 
 const FLAGS: &[Flag] = &[
@@ -27,7 +27,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let arg = match session.args() {
         [] => {
             return Err(Failure::text(
@@ -62,7 +62,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// The kind and the path of fields: `pods.spec`, `deployments.apps.spec`.
-fn parse(kinds: &Kinds, arg: &str) -> Result<(Kind, Vec<String>), Failure> {
+fn parse(kinds: &Kinds, arg: &str) -> Result<(ServedKind, Vec<String>), Failure> {
     let parts: Vec<&str> = arg.trim_end_matches('.').split('.').collect();
     let found = (2..=parts.len()).rev().find_map(|end| {
         let group = parts[1..end].join(".");

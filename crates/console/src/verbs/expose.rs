@@ -13,7 +13,7 @@ use crate::generator::{CREATE, Making, label_pairs, make, metadata};
 use crate::manifests::Info;
 use crate::printer::go_value;
 use crate::selection::{Wanted, select};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, map, number, text};
 use crate::verb::{FILES, OUTPUT, Verb, WRITE};
 
@@ -40,7 +40,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let wanted = Wanted { args: session.args().to_vec(), reads_files: true, ..Wanted::default() };
     let (infos, mut failures) = select(session, &wanted).await?.fetch(session).await;
     for info in infos {
@@ -57,7 +57,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-fn service(session: &Session<'_>, info: &Info) -> Result<Value, Failure> {
+fn service(session: &CommandSession<'_>, info: &Info) -> Result<Value, Failure> {
     let kind = (info.kind.group.as_str(), info.kind.kind.as_str());
     let known =
         [("", "Pod"), ("", "Service"), ("", "ReplicationController"), ("apps", "Deployment"), ("apps", "ReplicaSet")];
@@ -156,7 +156,7 @@ fn known_ports(info: &Info) -> (Vec<i64>, BTreeMap<i64, Vec<String>>) {
     (numbers, protocols)
 }
 
-fn ports(session: &Session<'_>, info: &Info) -> Result<Vec<Value>, Failure> {
+fn ports(session: &CommandSession<'_>, info: &Info) -> Result<Vec<Value>, Failure> {
     let flags = &session.flags;
     let (known, protocols) = known_ports(info);
     let wanted = match flags.text("port") {

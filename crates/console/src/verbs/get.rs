@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::json_path::JsonPath;
-use crate::kinds::Kind;
-use crate::printer::{Format, GET_FORMATS, Printer};
-use crate::selection::{Pick, Selection, Wanted, select, unable};
-use crate::session::{Session, complain, query};
+use crate::kinds::ServedKind;
+use crate::printer::{GET_FORMATS, OutputFormat, Printer};
+use crate::selection::{Pick, SelectedObjects, Wanted, select, unable};
+use crate::session::{CommandSession, complain, query};
 use crate::table::{ACCEPT, TableOptions, TablePrinter};
 use crate::tabs::TABLE;
 use crate::values::list;
@@ -47,11 +47,11 @@ pub(super) const VERB: Verb = Verb {
 
 /// A table or an object, and its kind.
 struct Answer {
-    kind: Kind,
+    kind: ServedKind,
     value: Value,
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.flags.has("raw") {
         return raw(session).await;
     }
@@ -79,7 +79,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     if is_table { tables(session, selection).await } else { objects(session, selection).await }
 }
 
-async fn raw(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn raw(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if !session.args().is_empty() {
         return Err(Failure::text("arguments may not be passed when --raw is specified"));
     }
@@ -90,7 +90,11 @@ async fn raw(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Sends the requests of a selection with this accepted media type.
-async fn answers(session: &mut Session<'_>, selection: Selection, accept: &'static str) -> (Vec<Answer>, Vec<Failure>) {
+async fn answers(
+    session: &mut CommandSession<'_>,
+    selection: SelectedObjects,
+    accept: &'static str,
+) -> (Vec<Answer>, Vec<Failure>) {
     let (mut found, mut failures) = (Vec::new(), selection.failures.clone());
     let (labels, fields) = (selection.labels().to_owned(), selection.fields().to_owned());
     let sorts = if session.flags.has("sort-by") && accept == ACCEPT { "Object" } else { "" };
@@ -123,7 +127,7 @@ async fn answers(session: &mut Session<'_>, selection: Selection, accept: &'stat
     (found, failures)
 }
 
-async fn tables(session: &mut Session<'_>, selection: Selection) -> Result<(), Failure> {
+async fn tables(session: &mut CommandSession<'_>, selection: SelectedObjects) -> Result<(), Failure> {
     let (mut answers, failures) = answers(session, selection, ACCEPT).await;
     let sort_by = session.flags.text("sort-by").to_owned();
     if !sort_by.is_empty() {
@@ -170,8 +174,8 @@ async fn tables(session: &mut Session<'_>, selection: Selection) -> Result<(), F
     Failure::aggregate(failures)
 }
 
-async fn objects(session: &mut Session<'_>, selection: Selection) -> Result<(), Failure> {
-    let Some(format) = Format::of(session, GET_FORMATS)? else { return Ok(()) };
+async fn objects(session: &mut CommandSession<'_>, selection: SelectedObjects) -> Result<(), Failure> {
+    let Some(format) = OutputFormat::of(session, GET_FORMATS)? else { return Ok(()) };
     let is_single = selection.is_single;
     let (answers, failures) = answers(session, selection, crate::session::JSON).await;
     if is_single {
@@ -194,7 +198,7 @@ async fn objects(session: &mut Session<'_>, selection: Selection) -> Result<(), 
     let mut printer = Printer::new(session, format.clone());
     let mut out = String::new();
     let printed = match format {
-        Format::CustomColumns(_) => {
+        OutputFormat::CustomColumns(_) => {
             printer.in_columns(&object, !session.flags.is("no-headers")).map(|text| out.push_str(&text))
         }
         _ => printer.print(&object, &mut out),

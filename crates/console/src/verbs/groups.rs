@@ -1,7 +1,7 @@
 //! Words that only begin the names of verbs: `rollout`, `create service`.
 
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::Verb;
 
 macro_rules! group {
@@ -33,7 +33,7 @@ pub(super) const CREATE_SERVICE: Verb = Verb {
     run: |session| Box::pin(async move { run(session) }),
 };
 
-fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if let Some(word) = session.args().first() {
         return Err(Failure::usage(&format!("unknown command {}", coracle_meta::go_quote(word)), &session.command));
     }

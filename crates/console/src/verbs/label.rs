@@ -11,7 +11,7 @@ use crate::flags::Flag;
 use crate::generator::print;
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target, say};
+use crate::session::{CommandSession, PatchTarget, say};
 use crate::three_way;
 use crate::values::{map, show};
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, OUTPUT, SELECTOR, Verb, WRITE};
@@ -33,7 +33,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (resources, pairs) = split(session.args(), "label")?;
     let changes = parse(&pairs)?;
     let dry_run = dry_run(session)?;
@@ -71,7 +71,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         if dry_run != DryRun::Client {
             let manager = manager(session, "kubectl-label");
             let patch = three_way::json_merge(&before, &after, &before);
-            let target = Target::new(&info.kind, &info.namespace, &info.name);
+            let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
             if let Err(failure) = session.patch(target, MERGE, &patch, &dry_run.options(&manager, "")).await {
                 failures.push(failure);
                 continue;
@@ -82,7 +82,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-pub(super) fn check(session: &Session<'_>, wanted: &Wanted) -> Result<(), Failure> {
+pub(super) fn check(session: &CommandSession<'_>, wanted: &Wanted) -> Result<(), Failure> {
     let refused = if wanted.is_all && !wanted.labels.is_empty() {
         "cannot set --all and --selector at the same time"
     } else if wanted.is_all && !wanted.fields.is_empty() {
@@ -120,7 +120,7 @@ fn parse(pairs: &[String]) -> Result<Changes, Failure> {
     Ok(changes)
 }
 
-fn change(session: &Session<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
+fn change(session: &CommandSession<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
     if !session.flags.is("overwrite") {
         let own = |key: &String| object["metadata"]["labels"][key].as_str();
         let taken = changes.set.iter().filter_map(|(key, value)| Some((key, own(key).filter(|own| own != value)?)));
@@ -148,7 +148,7 @@ pub(super) fn edit(object: &mut Value, field: &str, changes: &Changes) {
     }
 }
 
-fn operation(session: &Session<'_>, before: &Value, after: &Value) -> &'static str {
+fn operation(session: &CommandSession<'_>, before: &Value, after: &Value) -> &'static str {
     if before == after {
         "not labeled"
     } else if !session.flags.is("overwrite") && after.to_string().len() < before.to_string().len() {
@@ -158,7 +158,7 @@ fn operation(session: &Session<'_>, before: &Value, after: &Value) -> &'static s
     }
 }
 
-fn list(session: &mut Session<'_>, object: &Value, is_single: bool, kind: &str, group: &str) {
+fn list(session: &mut CommandSession<'_>, object: &Value, is_single: bool, kind: &str, group: &str) {
     let name = show(&object["metadata"]["name"]);
     let indent = if is_single { "" } else { " " };
     if !is_single {

@@ -11,7 +11,7 @@ use crate::describe::selector;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, complain, query};
+use crate::session::{CommandSession, complain, query};
 use crate::values::{list, map, name, namespace, number, show, text};
 use crate::verb::{SELECTOR, Verb};
 
@@ -43,7 +43,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (args, labels) = (session.args().to_vec(), session.flags.text("selector").to_owned());
     let mut container = session.flags.text("container").to_owned();
     match (args.len(), labels.is_empty()) {
@@ -73,7 +73,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// The pods that the arguments mean.
-async fn pods(session: &mut Session<'_>, arg: Option<&String>, labels: &str) -> Result<Vec<Value>, Failure> {
+async fn pods(session: &mut CommandSession<'_>, arg: Option<&String>, labels: &str) -> Result<Vec<Value>, Failure> {
     let kind = session.built_in("", "Pod").await?;
     let Some(arg) = arg else {
         let within = session.namespace();
@@ -140,7 +140,7 @@ fn order(pod: &Value) -> (bool, u8, bool, String, i64, String) {
 }
 
 /// The containers whose logs are printed.
-fn containers(session: &mut Session<'_>, pod: &Value, wanted: &str) -> Result<Vec<String>, Failure> {
+fn containers(session: &mut CommandSession<'_>, pod: &Value, wanted: &str) -> Result<Vec<String>, Failure> {
     if session.flags.is("all-containers") {
         return Ok(containers::all(pod));
     }
@@ -152,7 +152,7 @@ fn containers(session: &mut Session<'_>, pod: &Value, wanted: &str) -> Result<Ve
     Ok(vec![chosen])
 }
 
-async fn print_log(session: &mut Session<'_>, pod: &Value, container: &str) -> Result<(), Failure> {
+async fn print_log(session: &mut CommandSession<'_>, pod: &Value, container: &str) -> Result<(), Failure> {
     let kind = session.built_in("", "Pod").await?;
     let flags = &session.flags;
     let flag = |name: &str| if flags.is(name) { "true".to_owned() } else { String::new() };

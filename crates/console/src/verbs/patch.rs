@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::print;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target};
+use crate::session::{CommandSession, PatchTarget};
 use crate::verb::{FILES, OUTPUT, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager};
 
@@ -32,7 +32,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (content_type, patch) = read(session)?;
     let dry_run = dry_run(session)?;
     let subresource = session.flags.text("subresource").to_owned();
@@ -43,7 +43,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     }
     for info in infos {
         let manager = manager(session, "kubectl-patch");
-        let target = Target { subresource: &subresource, ..Target::new(&info.kind, &info.namespace, &info.name) };
+        let target =
+            PatchTarget { subresource: &subresource, ..PatchTarget::new(&info.kind, &info.namespace, &info.name) };
         let object = match dry_run {
             DryRun::Client => {
                 patched(&info.kind, info.object.clone(), content_type, patch.clone()).map_err(Failure::text)
@@ -61,7 +62,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-fn read(session: &Session<'_>) -> Result<(&'static str, Value), Failure> {
+fn read(session: &CommandSession<'_>) -> Result<(&'static str, Value), Failure> {
     let flags = &session.flags;
     let (given, file) = (flags.text("patch"), flags.text("patch-file"));
     if !given.is_empty() && !file.is_empty() {

@@ -15,7 +15,7 @@ use crate::generator::print;
 use crate::manifests::Info;
 use crate::rollouts::{history, status};
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target, complain};
+use crate::session::{CommandSession, PatchTarget, complain};
 use crate::tabs::DESCRIPTION;
 use crate::verb::{FILES, OUTPUT, SELECTOR, Verb};
 use crate::write_flags::{DryRun, manager};
@@ -74,7 +74,7 @@ pub(super) const RESTART: Verb = Verb {
 };
 
 /// The objects of the arguments, and the errors of those that are missing.
-pub(super) async fn targets(session: &mut Session<'_>) -> Result<(Vec<Info>, Vec<Failure>), Failure> {
+pub(super) async fn targets(session: &mut CommandSession<'_>) -> Result<(Vec<Info>, Vec<Failure>), Failure> {
     if session.args().is_empty() && session.flags.texts("filename").is_empty() {
         return Err(Failure::text("required resource not specified"));
     }
@@ -82,14 +82,14 @@ pub(super) async fn targets(session: &mut Session<'_>) -> Result<(Vec<Info>, Vec
     Ok(select(session, &wanted).await?.fetch(session).await)
 }
 
-fn revision_flag(session: &Session<'_>) -> Result<i64, Failure> {
+fn revision_flag(session: &CommandSession<'_>) -> Result<i64, Failure> {
     match session.flags.number("revision").unwrap_or(0) {
         negative if negative < 0 => Err(Failure::text(format!("revision must be a positive integer: {negative}"))),
         revision => Ok(revision),
     }
 }
 
-async fn show_status(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn show_status(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.args().is_empty() && session.flags.texts("filename").is_empty() {
         return Err(Failure::text("required resource not specified"));
     }
@@ -108,7 +108,7 @@ async fn show_status(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 /// Prints the state of a rollout until it is done.
-async fn follow(session: &mut Session<'_>, info: &Info, revision: i64, waits: bool) -> Result<(), Failure> {
+async fn follow(session: &mut CommandSession<'_>, info: &Info, revision: i64, waits: bool) -> Result<(), Failure> {
     status(&info.object, revision)?;
     let timeout = session.flags.duration("timeout").filter(|timeout| !timeout.is_zero());
     let forever = std::time::Duration::from_secs(10 * 365 * 86400);
@@ -132,7 +132,7 @@ async fn follow(session: &mut Session<'_>, info: &Info, revision: i64, waits: bo
     }
 }
 
-async fn show_history(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn show_history(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (infos, mut failures) = targets(session).await?;
     let revision = revision_flag(session)?;
     if !session.flags.text("output").is_empty() {
@@ -209,7 +209,7 @@ fn restart(object: &mut Value, now: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-async fn change(session: &mut Session<'_>, operation: &'static str, change: Change) -> Result<(), Failure> {
+async fn change(session: &mut CommandSession<'_>, operation: &'static str, change: Change) -> Result<(), Failure> {
     let (infos, mut failures) = targets(session).await?;
     if infos.is_empty() && failures.is_empty() {
         complain!(session, "No resources found in {} namespace.", session.namespace());
@@ -232,7 +232,7 @@ async fn change(session: &mut Session<'_>, operation: &'static str, change: Chan
             continue;
         }
         let manager = manager(session, "kubectl-rollout");
-        let target = Target::new(&info.kind, &info.namespace, &info.name);
+        let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
         match session.patch(target, content_type, &patch, &DryRun::None.options(&manager, "")).await {
             Ok(object) => print(session, &object, operation)?,
             Err(failure) => failures.push(Failure::text(format!("failed to patch: {}", failure.bare()))),

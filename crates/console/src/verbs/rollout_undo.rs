@@ -12,7 +12,7 @@ use crate::generator::print;
 use crate::last_applied::ANNOTATION;
 use crate::manifests::Info;
 use crate::rollouts::{Revision, earlier, history, is_current, with_group};
-use crate::session::{Session, Target};
+use crate::session::{CommandSession, PatchTarget};
 use crate::values::map;
 use crate::verb::{FILES, OUTPUT, SELECTOR, Verb};
 use crate::write_flags::{DryRun, dry_run};
@@ -41,7 +41,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let dry_run = dry_run(session)?;
     let (infos, mut failures) = targets(session).await?;
     let wanted = session.flags.number("to-revision").unwrap_or(0);
@@ -54,7 +54,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     Failure::aggregate(failures)
 }
 
-async fn undo(session: &mut Session<'_>, info: &Info, wanted: i64, dry_run: DryRun) -> Result<String, Failure> {
+async fn undo(session: &mut CommandSession<'_>, info: &Info, wanted: i64, dry_run: DryRun) -> Result<String, Failure> {
     let known = [("apps", "Deployment"), ("apps", "DaemonSet"), ("apps", "StatefulSet")];
     if !known.contains(&(info.kind.group.as_str(), info.kind.kind.as_str())) {
         let kind = coracle_meta::go_quote(&with_group(&info.kind.kind, &info.kind.group));
@@ -83,7 +83,7 @@ async fn undo(session: &mut Session<'_>, info: &Info, wanted: i64, dry_run: DryR
         }
         ("application/strategic-merge-patch+json", target.object["data"].clone())
     };
-    let place = Target::new(&info.kind, &info.namespace, &info.name);
+    let place = PatchTarget::new(&info.kind, &info.namespace, &info.name);
     let restored = session.patch(place, content_type, &patch, &dry_run.options("", "")).await;
     match restored {
         Ok(_) => Ok("rolled back".to_owned()),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::{CREATE, Making, created, environment, label_pairs, make, metadata, print};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::verb::{OUTPUT, Verb, WRITE};
 
 const FLAGS: &[Flag] = &[
@@ -39,7 +39,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if session.args().is_empty() || session.flags.dash == Some(0) {
         return Err(Failure::usage("NAME is required for run", "run"));
     }
@@ -80,7 +80,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     print(session, &pod, "created")
 }
 
-fn pod(session: &Session<'_>, image: &str, restart: &str) -> Result<Value, Failure> {
+fn pod(session: &CommandSession<'_>, image: &str, restart: &str) -> Result<Value, Failure> {
     let (name, flags) = (session.args()[0].clone(), &session.flags);
     let mut container = json!({"image": image, "name": name, "resources": {}});
     let words = &session.args()[1..];
@@ -124,7 +124,7 @@ fn pod(session: &Session<'_>, image: &str, restart: &str) -> Result<Value, Failu
     }))
 }
 
-fn port(session: &Session<'_>) -> Result<i64, Failure> {
+fn port(session: &CommandSession<'_>) -> Result<i64, Failure> {
     let text = session.flags.text("port");
     if text.is_empty() {
         return Ok(0);
@@ -132,7 +132,7 @@ fn port(session: &Session<'_>) -> Result<i64, Failure> {
     text.parse().map_err(|_| Failure::text(format!("strconv.Atoi: parsing {}: invalid syntax", go_quote(text))))
 }
 
-fn service(session: &Session<'_>, labels: &Value) -> Result<Value, Failure> {
+fn service(session: &CommandSession<'_>, labels: &Value) -> Result<Value, Failure> {
     let port = port(session)?;
     Ok(json!({
         "apiVersion": "v1",

@@ -16,7 +16,7 @@ use crate::flags::Flag;
 use crate::generator::print;
 use crate::manifests::Info;
 use crate::selection::{Wanted, select};
-use crate::session::{JSON, Session, Target};
+use crate::session::{CommandSession, JSON, PatchTarget};
 use crate::values::{number, text};
 use crate::verb::{ALL, FILES, OUTPUT, SELECTOR, Verb};
 use crate::write_flags::{DryRun, dry_run};
@@ -38,7 +38,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let replicas = session.flags.number("replicas").unwrap_or(-1);
     if replicas < 0 {
         let why = "The --replicas=COUNT flag is required, and COUNT must be greater than or equal to 0";
@@ -72,7 +72,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 async fn scale(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     info: &Info,
     replicas: i64,
     current: i64,
@@ -88,7 +88,7 @@ async fn scale(
         let query = if dry_run == DryRun::Server { "?dryRun=All" } else { "" };
         session.write(Method::PUT, path + query, JSON, &scale).await?;
     } else {
-        let target = Target { subresource: "scale", ..Target::new(&info.kind, &info.namespace, &info.name) };
+        let target = PatchTarget { subresource: "scale", ..PatchTarget::new(&info.kind, &info.namespace, &info.name) };
         session.patch(target, MERGE, &json!({"spec": {"replicas": replicas}}), &options).await?;
     }
     let timeout = session.flags.duration("timeout").filter(|timeout| !timeout.is_zero());

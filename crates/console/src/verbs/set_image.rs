@@ -11,7 +11,7 @@ use crate::flags::Flag;
 use crate::generator::print;
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target};
+use crate::session::{CommandSession, PatchTarget};
 use crate::verb::{ALL, FILES, OUTPUT, SELECTOR, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager};
 
@@ -26,7 +26,7 @@ pub(super) const VERB: Verb = Verb {
     run: |session| Box::pin(run(session)),
 };
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let dry_run = dry_run(session)?;
     let (resources, pairs) = split(session.args(), "image")?;
     let images = Changes::parse(&pairs, "image", false)?.set;
@@ -60,7 +60,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
             DryRun::Client => Ok(after),
             _ => {
                 let manager = manager(session, "kubectl-set");
-                let target = Target::new(&info.kind, &info.namespace, &info.name);
+                let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
                 session.patch(target, content_type, &patch, &dry_run.options(&manager, "")).await
             }
         };
@@ -74,7 +74,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 }
 
 fn check(
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
     wanted: &Wanted,
     images: &std::collections::BTreeMap<String, String>,
 ) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::print;
 use crate::selection::{Wanted, select};
-use crate::session::{Session, Target};
+use crate::session::{CommandSession, PatchTarget};
 use crate::values::{list, text};
 use crate::verb::{ALL, OUTPUT, SELECTOR, VALIDATE, Verb, WRITE};
 use crate::write_flags::{DryRun, dry_run, manager, validation};
@@ -71,7 +71,7 @@ impl Taint {
     }
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let (dry_run, validation) = (dry_run(session)?, validation(session)?);
     let (resources, specs) = split(session.args())?;
     if resources.is_empty() {
@@ -101,7 +101,7 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         if dry_run != DryRun::Client {
             let (content_type, patch) = patch(&info.kind, &info.object, &after);
             let manager = manager(session, "kubectl-taint");
-            let target = Target::new(&info.kind, "", &info.name);
+            let target = PatchTarget::new(&info.kind, "", &info.name);
             match session.patch(target, content_type, &patch, &dry_run.options(&manager, validation)).await {
                 Ok(node) => after = node,
                 Err(failure) => {
@@ -150,7 +150,7 @@ fn parse(specs: &[String]) -> Result<(Vec<Taint>, Vec<Taint>), String> {
 }
 
 async fn check(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     resources: &[String],
     added: &[Taint],
     removed: &[Taint],
@@ -186,7 +186,7 @@ async fn check(
 
 /// Changes the taints of a node; returns what was done. In Kubernetes: `taint.reorganizeTaints`.
 fn change(
-    session: &Session<'_>,
+    session: &CommandSession<'_>,
     node: &mut Value,
     added: &[Taint],
     removed: &[Taint],

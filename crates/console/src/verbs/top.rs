@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::session::{JSON, Session, complain, query};
+use crate::session::{CommandSession, JSON, complain, query};
 use crate::tabs::TABLE;
 use crate::values::{list, name, namespace, text};
 use crate::verb::{ALL_NAMESPACES, FIELD_SELECTOR, SELECTOR, Verb};
@@ -39,7 +39,7 @@ pub(super) const POD: Verb = Verb {
     run: |session| Box::pin(pods(session)),
 };
 
-fn check(session: &Session<'_>) -> Result<(), Failure> {
+fn check(session: &CommandSession<'_>) -> Result<(), Failure> {
     if !["", "cpu", "memory"].contains(&session.flags.text("sort-by")) {
         return Err(Failure::text("--sort-by accepts only cpu or memory"));
     }
@@ -54,7 +54,7 @@ fn quantity(usage: &Value, resource: &str) -> Quantity {
 }
 
 /// The metrics of one object or of all.
-async fn metrics(session: &mut Session<'_>, path: &str, one: &str) -> Result<Vec<Value>, Failure> {
+async fn metrics(session: &mut CommandSession<'_>, path: &str, one: &str) -> Result<Vec<Value>, Failure> {
     let path = match one {
         "" => {
             let (labels, fields) = (session.flags.text("selector"), session.flags.text("field-selector"));
@@ -70,7 +70,7 @@ async fn metrics(session: &mut Session<'_>, path: &str, one: &str) -> Result<Vec
     Ok(if one.is_empty() { list(&answer, "/items").to_vec() } else { vec![answer] })
 }
 
-async fn nodes(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn nodes(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let one = match session.args() {
         [] => String::new(),
         [one] => one.clone(),
@@ -117,7 +117,7 @@ async fn nodes(session: &mut Session<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn pods(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn pods(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let one = match session.args() {
         [] => String::new(),
         [one] => one.clone(),
@@ -160,7 +160,7 @@ fn sum(metric: &Value, resource: &str) -> Quantity {
     used.fold(Quantity::default(), |sum, used| sum + used)
 }
 
-fn pod_lines(session: &Session<'_>, metrics: &[Value]) -> String {
+fn pod_lines(session: &CommandSession<'_>, metrics: &[Value]) -> String {
     let (is_everywhere, has_containers) = (session.flags.is("all-namespaces"), session.flags.is("containers"));
     let mut out = String::new();
     if !session.flags.is("no-headers") {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::flags::Flag;
-use crate::session::{JSON, Session, complain, say};
+use crate::session::{CommandSession, JSON, complain, say};
 use crate::values::text;
 use crate::verb::Verb;
 
@@ -33,12 +33,12 @@ pub(super) const CURRENT_CONTEXT: Verb = Verb {
     run: |session| Box::pin(async move { context(session) }),
 };
 
-fn context(session: &mut Session<'_>) -> Result<(), Failure> {
+fn context(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     say!(session, "coracle");
     Ok(())
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     if !session.args().is_empty() {
         return Err(Failure::text(format!("extra arguments: [{}]", session.args().join(" "))));
     }

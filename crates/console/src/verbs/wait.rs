@@ -16,7 +16,7 @@ use crate::json_path::JsonPath;
 use crate::manifests::Info;
 use crate::printer::go_value;
 use crate::selection::{Wanted, select};
-use crate::session::Session;
+use crate::session::CommandSession;
 use crate::values::{list, number, text};
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, OUTPUT, SELECTOR, Verb};
 
@@ -136,7 +136,7 @@ fn has_value(object: &Value, path: &JsonPath, wanted: &str) -> Result<bool, Stri
     Ok(go_value(value).trim() == wanted.trim())
 }
 
-async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let condition = Condition::parse(session.flags.text("for"))?;
     let week = Duration::from_secs(168 * 3600);
     let timeout = session.flags.duration("timeout").unwrap_or(Duration::from_secs(30)).min(week);
@@ -165,8 +165,8 @@ async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
 
 /// Waits until the objects exist. kubectl looks every half second, too: no watch shows an object before its kind and name are known.
 async fn created(
-    session: &mut Session<'_>,
-    selection: crate::selection::Selection,
+    session: &mut CommandSession<'_>,
+    selection: crate::selection::SelectedObjects,
     deadline: Instant,
     timeout: Duration,
 ) -> Result<(Vec<Info>, Vec<Failure>), Failure> {
@@ -184,7 +184,7 @@ async fn created(
 }
 
 async fn one(
-    session: &mut Session<'_>,
+    session: &mut CommandSession<'_>,
     info: &Info,
     condition: &Condition,
     deadline: Instant,
