@@ -99,7 +99,8 @@ fn a_step_a_fault_and_a_duration_are_refused_with_their_place() {
         (json!({"do": "fork", "name": "b", "snapshot": "none"}), 0, "there is no snapshot `none`"),
         (json!({"do": "fork", "name": "b", "revision": 1_000_000}), 0, "revision"),
         (json!({"do": "verdict"}), 0, "the cluster was opened without an exercise"),
-        (json!({"do": "console", "line": "kubectl get pods"}), 0, "this lab has no console"),
+        (json!({"do": "console", "line": "kubectl get pods", "file": {}}), 0, "console: unknown field `file`"),
+        (json!({"do": "complete", "line": 1}), 0, "complete: invalid type"),
         (json!({"do": "request", "path": "no path at all", "method": "GET"}), 0, "request: "),
     ] {
         let (found, at) = said(&mut lab, &message);

@@ -63,7 +63,9 @@ fn a_run_has_the_data_of_its_page_if_it_is_wanted() {
     let (_, log) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7}));
     let (told, payload) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7, "page": true}));
     let page: Value = serde_json::from_slice(&payload).unwrap();
-    assert_eq!(page["entries"].as_array().unwrap().len(), String::from_utf8(log).unwrap().lines().count() - 1);
+    let lines = String::from_utf8(log).unwrap().lines().count();
+    // The first line is the header, and the last one says that the log is complete.
+    assert_eq!(page["entries"].as_array().unwrap().len(), lines - 2);
     assert_eq!(page["summary"], told["result"]["summary"]);
     let error = crate::support::error(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "pages": true}));
     assert!(error["message"].as_str().unwrap().starts_with("run: unknown field `pages`"), "{error}");
