@@ -20,7 +20,7 @@ pub(crate) const KEPT_ENTRIES: usize = 1_000_000;
 /// What to run: the text of a scenario, or the name of one that is built in.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct Wanted {
+pub(crate) struct WantedRun {
     name: Option<String>,
     scenario: Option<String>,
     path: Option<PathBuf>,
@@ -38,7 +38,7 @@ pub(crate) struct Runnable {
     pub(crate) options: Options,
 }
 
-impl Wanted {
+impl WantedRun {
     pub(crate) fn read(self) -> Result<Runnable, LabError> {
         let Self { name, scenario, path, seed, kubernetes, strict, most_events } = self;
         let (text, usual) = match (scenario, name) {
@@ -76,7 +76,8 @@ struct Run {
 /// `coracle run --events FILE` writes it, or the data of its page, as `--report` embeds it.
 pub(crate) fn run(_: &mut Clusters, message: Message) -> Result<LabAnswer, LabError> {
     let Run { page, wanted } = message.fields()?;
-    let wanted: Wanted = serde_json::from_value(wanted.into()).map_err(|why| LabError::new(format!("run: {why}")))?;
+    let wanted: WantedRun =
+        serde_json::from_value(wanted.into()).map_err(|why| LabError::new(format!("run: {why}")))?;
     let Runnable { scenario, path, options } = wanted.read()?;
     let log = OnceCell::new();
     let report = execute(&scenario, &path, &options, |header| {

@@ -10,7 +10,7 @@ use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::Message;
-use crate::runs::{KEPT_ENTRIES, Runnable, Wanted, described};
+use crate::runs::{KEPT_ENTRIES, Runnable, WantedRun, described};
 
 /// The name of the step in messages.
 const FILE: &str = "step.yaml";
@@ -23,7 +23,7 @@ const CALLED: [&str; 2] = ["as it was", "as it is"];
 #[serde(deny_unknown_fields)]
 struct Changed {
     /// The scenario.
-    run: Wanted,
+    run: WantedRun,
     /// The event after which the step is taken.
     at: u64,
     /// A step, an operation, or a list of operations, as YAML.
