@@ -43,7 +43,8 @@ export function Console({ lab, cluster, text }) {
     input.current?.focus();
   };
   const complete = async () => {
-    const cursor = input.current.selectionStart;
+    // What is typed may not be drawn yet.
+    const { selectionStart: cursor, value: line } = input.current;
     const found = await session.complete(line, cursor).catch(() => null);
     if (!found || found.candidates.length === 0 || input.current?.value !== line) return;
     const { from, candidates } = found, typed = line.slice(from, cursor);
@@ -66,7 +67,7 @@ export function Console({ lab, cluster, text }) {
     else if (event.key === "ArrowUp") { event.preventDefault(); browse(-1); }
     else if (event.key === "ArrowDown") { event.preventDefault(); browse(1); }
     // An empty line lets the focus go on, so that the keyboard is not caught here.
-    else if (event.key === "Tab" && !event.shiftKey && line) { event.preventDefault(); complete(); }
+    else if (event.key === "Tab" && !event.shiftKey && event.currentTarget.value) { event.preventDefault(); complete(); }
     else if (event.key === "l" && event.ctrlKey) { event.preventDefault(); cluster.lines = []; lab.paint(); }
     else if (event.key === "c" && event.ctrlKey && input.current.selectionStart === input.current.selectionEnd) { event.preventDefault(); setLine(""); setAt(-1); }
   };
