@@ -18,6 +18,14 @@ pub(crate) async fn interrupted() -> u8 {
     }
 }
 
+/// Serves until the first Ctrl-C or SIGTERM, and returns its exit code, or that of a failure if the server ends before.
+pub(crate) async fn until_interrupted(served: impl Future<Output = ()>) -> u8 {
+    match select(pin!(served), pin!(interrupted())).await {
+        Either::Left(((), _)) => crate::exit::FAILED,
+        Either::Right((code, _)) => code,
+    }
+}
+
 /// Completes at the first Ctrl-C or SIGTERM, or when the parent process has ended.
 pub(crate) async fn interrupted_or_orphaned() -> u8 {
     match select(pin!(interrupted()), pin!(crate::parent_death::orphaned())).await {

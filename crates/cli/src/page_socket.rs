@@ -41,6 +41,18 @@ impl PageSocket {
         Ok(Self { listener, secret: Secret::new(random_letters()?), address })
     }
 
+    /// Listens at the address that was asked for. Without one, listens at `usual`, or at a free port of loopback if that
+    /// address is in use.
+    pub(crate) async fn bind_or_free(asked: Option<SocketAddr>, usual: &str) -> Result<Self> {
+        if let Some(address) = asked {
+            return Self::bind(address).await;
+        }
+        match Self::bind(usual.parse()?).await {
+            Ok(socket) => Ok(socket),
+            Err(_) => Self::bind(LOOPBACK.parse()?).await,
+        }
+    }
+
     /// The link to the page.
     pub(crate) fn link(&self) -> String {
         self.secret.link(self.address)

@@ -1,18 +1,15 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use futures_util::future::{Either, select};
 
 use super::view::Way;
-use crate::exit;
-use crate::interrupt::interrupted;
+use crate::interrupt::until_interrupted;
 use crate::lab_files::LabFiles;
 use crate::output::out;
-use crate::page_socket::{LOOPBACK, PageSocket, address};
+use crate::page_socket::{PageSocket, address};
 use crate::runtime::runtime;
 
 /// The default address of the lab. Browsers store the progress for a port, so it is the same at each start.
@@ -37,27 +34,13 @@ impl LabCommand {
         let folder = self.folder.clone().map_or_else(beside, Ok)?;
         let files = Arc::new(LabFiles::of(&folder)?);
         runtime()?.block_on(async {
-            let socket = self.bind().await?;
+            let socket = PageSocket::bind_or_free(self.address, USUAL).await?;
             let link = socket.link();
             out!(" ✓ lab at {link}")?;
             out!(" The cluster runs in the browser; Ctrl-C ends the server")?;
             let _way = if self.open { Some(Way::open(&link)?) } else { None };
-            let served = socket.serve_pages(files);
-            match select(pin!(served), pin!(interrupted())).await {
-                Either::Left(((), _)) => Ok(exit::FAILED),
-                Either::Right((code, _)) => Ok(code),
-            }
+            Ok(until_interrupted(socket.serve_pages(files)).await)
         })
-    }
-
-    async fn bind(&self) -> Result<PageSocket> {
-        if let Some(address) = self.address {
-            return PageSocket::bind(address).await;
-        }
-        match PageSocket::bind(USUAL.parse()?).await {
-            Ok(socket) => Ok(socket),
-            Err(_) => PageSocket::bind(LOOPBACK.parse()?).await,
-        }
     }
 }
 

@@ -1,17 +1,14 @@
 use std::net::SocketAddr;
-use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use futures_util::future::{Either, select};
 
 use super::view::Way;
 use crate::course::LessonPages;
-use crate::exit;
-use crate::interrupt::interrupted;
+use crate::interrupt::until_interrupted;
 use crate::output::out;
-use crate::page_socket::{LOOPBACK, PageSocket, address};
+use crate::page_socket::{PageSocket, address};
 use crate::runtime::runtime;
 
 /// The default address of the lessons. Browsers store the progress for a port, so it is the same at each start.
@@ -39,27 +36,13 @@ impl InBrowser {
     /// Serves the lessons until Ctrl-C. The link leads to the list, or to a lesson.
     pub(super) fn serve(&self, lesson: Option<&str>) -> Result<u8> {
         runtime()?.block_on(async {
-            let socket = self.bind().await?;
+            let socket = PageSocket::bind_or_free(self.address, USUAL).await?;
             let list = socket.link();
             let link = lesson.map_or_else(|| list.clone(), |name| format!("{list}lesson/{name}"));
             out!(" ✓ lessons at {link}")?;
             out!(" Ctrl-C ends it; coracle learn --list prints the list, and coracle learn 1 --plain a lesson")?;
             let _way = if self.open { Some(Way::open(&link)?) } else { None };
-            let served = socket.serve_pages(Arc::new(LessonPages::new()));
-            match select(pin!(served), pin!(interrupted())).await {
-                Either::Left(((), _)) => Ok(exit::FAILED),
-                Either::Right((code, _)) => Ok(code),
-            }
+            Ok(until_interrupted(socket.serve_pages(Arc::new(LessonPages::new()))).await)
         })
-    }
-
-    async fn bind(&self) -> Result<PageSocket> {
-        if let Some(address) = self.address {
-            return PageSocket::bind(address).await;
-        }
-        match PageSocket::bind(USUAL.parse()?).await {
-            Ok(socket) => Ok(socket),
-            Err(_) => PageSocket::bind(LOOPBACK.parse()?).await,
-        }
     }
 }

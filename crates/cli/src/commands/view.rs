@@ -1,6 +1,5 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::pin::pin;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -8,12 +7,11 @@ use coracle_control::with_plural_kind;
 use coracle_pki::write_private;
 use coracle_viewer::serve::ServedPage;
 use coracle_viewer::{Format, Read, find};
-use futures_util::future::{Either, select};
 
 use super::plan_files::page_of;
 use super::story::{note, nothing, run_of};
 use crate::exit;
-use crate::interrupt::interrupted;
+use crate::interrupt::until_interrupted;
 use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
@@ -91,10 +89,7 @@ impl View {
             Some(beside) => ServedPage::of_page(beside),
             None => ServedPage::of_run(&read.events, read.cut.as_deref()),
         };
-        match select(pin!(socket.serve(site)), pin!(interrupted())).await {
-            Either::Left(((), _)) => Ok(exit::FAILED),
-            Either::Right((code, _)) => Ok(code),
-        }
+        Ok(until_interrupted(socket.serve(site)).await)
     }
 }
 
