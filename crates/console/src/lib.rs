@@ -23,6 +23,7 @@ mod json_path;
 mod kinds;
 mod last_applied;
 mod manifests;
+mod metadata_maps;
 mod nodes;
 mod pairs;
 mod printer;

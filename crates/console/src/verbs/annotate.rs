@@ -4,19 +4,15 @@
 
 use serde_json::Value;
 
-use super::label::{check, edit};
-use crate::change::MERGE;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::print;
-use crate::manifests::Info;
+use crate::metadata_maps::{check, edit, print_list, write};
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
-use crate::session::{CommandSession, PatchTarget, say};
-use crate::three_way;
-use crate::values::{map, show};
+use crate::session::CommandSession;
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, OUTPUT, SELECTOR, Verb, WRITE};
-use crate::write_flags::{DryRun, dry_run, manager};
+use crate::write_flags::dry_run;
 
 /// The annotation that each change can overwrite.
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
@@ -42,15 +38,8 @@ async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let changes = Changes::parse(&pairs, "annotation", true)?;
     let dry_run = dry_run(session)?;
     let wanted = Wanted::of(session, &resources);
-    check(session, &wanted)?;
+    check(session, &wanted, &changes, "annotation")?;
     let lists = session.flags.is("list");
-    if resources.is_empty() && session.flags.texts("filename").is_empty() {
-        let why = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
-        return Err(Failure::text(why));
-    }
-    if changes.is_empty() && !lists {
-        return Err(Failure::text("at least one annotation update is required"));
-    }
     let both: Vec<&str> =
         changes.removed.iter().filter(|key| changes.set.contains_key(*key)).map(String::as_str).collect();
     if !both.is_empty() {
@@ -64,41 +53,21 @@ async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let is_single = selection.is_single;
     let (infos, mut failures) = selection.fetch(session).await;
     for info in infos {
-        let before = info.object.clone();
-        let mut after = before.clone();
+        let mut after = info.object.clone();
         if let Err(failure) = change(session, &mut after, &changes) {
             failures.push(failure);
             continue;
         }
         if lists {
-            show_list(session, &info, &after, is_single);
+            print_list(session, &info, &after, "annotations", is_single);
             continue;
         }
-        if dry_run != DryRun::Client {
-            let manager = manager(session, "kubectl-annotate");
-            let patch = three_way::json_merge(&before, &after, &before);
-            let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
-            match session.patch(target, MERGE, &patch, &dry_run.options(&manager, "")).await {
-                Ok(patched) => after = patched,
-                Err(failure) => {
-                    failures.push(failure);
-                    continue;
-                }
-            }
+        match write(session, &info, after, dry_run, "kubectl-annotate").await {
+            Ok(written) => print(session, &written, "annotated")?,
+            Err(failure) => failures.push(failure),
         }
-        print(session, &after, "annotated")?;
     }
     Failure::aggregate(failures)
-}
-
-fn show_list(session: &mut CommandSession<'_>, info: &Info, object: &Value, is_single: bool) {
-    let indent = if is_single { "" } else { " " };
-    if !is_single {
-        say!(session, "Listing annotations for {}.{}/{}:", info.kind.kind, info.kind.group, info.name);
-    }
-    for (key, value) in map(object, "/metadata/annotations").into_iter().flatten() {
-        say!(session, "{indent}{key}={}", show(value));
-    }
 }
 
 fn change(session: &CommandSession<'_>, object: &mut Value, changes: &Changes) -> Result<(), Failure> {
@@ -114,9 +83,6 @@ fn change(session: &CommandSession<'_>, object: &mut Value, changes: &Changes) -
             )));
         }
     }
-    edit(object, "annotations", changes);
-    if session.flags.has("resource-version") {
-        object["metadata"]["resourceVersion"] = session.flags.text("resource-version").into();
-    }
+    edit(session, object, "annotations", changes);
     Ok(())
 }

@@ -5,6 +5,7 @@
 use http::Method;
 use serde_json::json;
 
+use super::create_rbac::RESOURCE_VERBS;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::session::{CommandSession, JSON, complain, say};
@@ -20,26 +21,6 @@ const FLAGS: &[Flag] = &[
 ];
 
 const OUTPUT: &[Flag] = &[Flag::text("output", "Not supported").or('o')];
-
-const VERBS: &[&str] = &[
-    "*",
-    "get",
-    "list",
-    "watch",
-    "create",
-    "update",
-    "patch",
-    "delete",
-    "deletecollection",
-    "use",
-    "bind",
-    "impersonate",
-    "approve",
-    "sign",
-    "escalate",
-    "attest",
-    "proxy",
-];
 
 const PATH_VERBS: &[&str] = &["*", "get", "put", "post", "head", "options", "delete", "patch"];
 
@@ -138,7 +119,7 @@ async fn of_resource(
             complain!(session, "Warning: the server doesn't have a resource type '{name}'{group}\n");
         }
     }
-    if !VERBS.contains(&verb) && !is_everywhere {
+    if !RESOURCE_VERBS.contains(&verb) && !is_everywhere {
         complain!(session, "Warning: verb '{verb}' is not a known verb\n");
     }
     for (field, value) in [("name", name), ("subresource", part)] {

@@ -12,8 +12,8 @@ use crate::verb::{OUTPUT, VALIDATE, Verb, WRITE};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The verbs that need no warning.
-const VERBS: &[&str] = &[
+/// The verbs of resources. Others are permitted, with a warning.
+pub(super) const RESOURCE_VERBS: &[&str] = &[
     "*",
     "get",
     "delete",
@@ -102,7 +102,7 @@ async fn role(session: &mut CommandSession<'_>, kind: &'static str) -> Result<()
     if verbs.is_empty() {
         return Err(Failure::text("at least one verb must be specified"));
     }
-    for verb in verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str())) {
+    for verb in verbs.iter().filter(|verb| !RESOURCE_VERBS.contains(&verb.as_str())) {
         complain!(session, "Warning: '{verb}' is not a standard resource verb");
     }
     let (resources, paths) =

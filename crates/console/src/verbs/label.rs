@@ -5,17 +5,15 @@
 use coracle_meta::{go_quote, names};
 use serde_json::Value;
 
-use crate::change::MERGE;
 use crate::failure::Failure;
 use crate::flags::Flag;
 use crate::generator::print;
+use crate::metadata_maps::{check, edit, print_list, write};
 use crate::pairs::{Changes, split};
 use crate::selection::{Wanted, select};
-use crate::session::{CommandSession, PatchTarget, say};
-use crate::three_way;
-use crate::values::{map, show};
+use crate::session::{CommandSession, say};
 use crate::verb::{ALL, ALL_NAMESPACES, FIELD_SELECTOR, FILES, OUTPUT, SELECTOR, Verb, WRITE};
-use crate::write_flags::{DryRun, dry_run, manager};
+use crate::write_flags::{DryRun, dry_run};
 
 const FLAGS: &[Flag] = &[
     Flag::bool("overwrite", "Replace labels that exist"),
@@ -38,21 +36,14 @@ async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
     let changes = parse(&pairs)?;
     let dry_run = dry_run(session)?;
     let wanted = Wanted::of(session, &resources);
-    check(session, &wanted)?;
+    check(session, &wanted, &changes, "label")?;
     let lists = session.flags.is("list");
-    if resources.is_empty() && session.flags.texts("filename").is_empty() {
-        let why = "one or more resources must be specified as <resource> <name> or <resource>/<name>";
-        return Err(Failure::text(why));
-    }
-    if changes.is_empty() && !lists {
-        return Err(Failure::text("at least one label update is required"));
-    }
     let wanted = Wanted { is_all_by_default: wanted.is_all, ..wanted };
     let selection = select(session, &wanted).await?;
     let is_single = selection.is_single;
     let (infos, mut failures) = selection.fetch(session).await;
     for info in infos {
-        let before = info.object.clone();
+        let before = &info.object;
         let mut after = before.clone();
         if dry_run != DryRun::Client && !lists {
             for label in changes.removed.iter().filter(|label| before["metadata"]["labels"][*label].is_null()) {
@@ -64,37 +55,17 @@ async fn run(session: &mut CommandSession<'_>) -> Result<(), Failure> {
             continue;
         }
         if lists {
-            list(session, &after, is_single, &info.kind.kind, &info.kind.group);
+            print_list(session, &info, &after, "labels", is_single);
             continue;
         }
-        let operation = operation(session, &before, &after);
-        if dry_run != DryRun::Client {
-            let manager = manager(session, "kubectl-label");
-            let patch = three_way::json_merge(&before, &after, &before);
-            let target = PatchTarget::new(&info.kind, &info.namespace, &info.name);
-            if let Err(failure) = session.patch(target, MERGE, &patch, &dry_run.options(&manager, "")).await {
-                failures.push(failure);
-                continue;
-            }
+        let operation = operation(session, before, &after);
+        if let Err(failure) = write(session, &info, after.clone(), dry_run, "kubectl-label").await {
+            failures.push(failure);
+            continue;
         }
         print(session, &after, operation)?;
     }
     Failure::aggregate(failures)
-}
-
-pub(super) fn check(session: &CommandSession<'_>, wanted: &Wanted) -> Result<(), Failure> {
-    let refused = if wanted.is_all && !wanted.labels.is_empty() {
-        "cannot set --all and --selector at the same time"
-    } else if wanted.is_all && !wanted.fields.is_empty() {
-        "cannot set --all and --field-selector at the same time"
-    } else if session.flags.is("list") && session.flags.has("output") {
-        "--list and --output may not be specified together"
-    } else if session.flags.is("local") {
-        "the console has no --local"
-    } else {
-        return Ok(());
-    };
-    Err(Failure::text(refused))
 }
 
 fn parse(pairs: &[String]) -> Result<Changes, Failure> {
@@ -128,24 +99,8 @@ fn change(session: &CommandSession<'_>, object: &mut Value, changes: &Changes) -
             .map(|(key, own)| Failure::text(format!("'{key}' already has a value ({own}), and --overwrite is false")));
         Failure::aggregate(taken.collect())?;
     }
-    edit(object, "labels", changes);
-    if session.flags.has("resource-version") {
-        object["metadata"]["resourceVersion"] = session.flags.text("resource-version").into();
-    }
+    edit(session, object, "labels", changes);
     Ok(())
-}
-
-/// Changes a map of an object's metadata.
-pub(super) fn edit(object: &mut Value, field: &str, changes: &Changes) {
-    let Some(metadata) = object["metadata"].as_object_mut() else { return };
-    let values = metadata.entry(field).or_insert_with(|| serde_json::json!({}));
-    if let Some(values) = values.as_object_mut() {
-        values.extend(changes.set.iter().map(|(key, value)| (key.clone(), value.clone().into())));
-        changes.removed.iter().for_each(|key| drop(values.remove(key)));
-        if values.is_empty() {
-            metadata.remove(field);
-        }
-    }
 }
 
 fn operation(session: &CommandSession<'_>, before: &Value, after: &Value) -> &'static str {
@@ -155,16 +110,5 @@ fn operation(session: &CommandSession<'_>, before: &Value, after: &Value) -> &'s
         "unlabeled"
     } else {
         "labeled"
-    }
-}
-
-fn list(session: &mut CommandSession<'_>, object: &Value, is_single: bool, kind: &str, group: &str) {
-    let name = show(&object["metadata"]["name"]);
-    let indent = if is_single { "" } else { " " };
-    if !is_single {
-        say!(session, "Listing labels for {kind}.{group}/{name}:");
-    }
-    for (key, value) in map(object, "/metadata/labels").into_iter().flatten() {
-        say!(session, "{indent}{key}={}", show(value));
     }
 }
