@@ -16,19 +16,7 @@ pub(crate) fn suggestions(word: &str, names: &[&str]) -> Vec<String> {
 
 /// The Levenshtein distance, without regard to case.
 fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) =
-        (one.to_lowercase().chars().collect(), other.to_lowercase().chars().collect());
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, sign) in one.iter().enumerate() {
-        let mut diagonal = index;
-        row[0] = index + 1;
-        for (at, known) in other.iter().enumerate() {
-            let changed = diagonal + usize::from(sign != known);
-            diagonal = row[at + 1];
-            row[at + 1] = changed.min(diagonal + 1).min(row[at] + 1);
-        }
-    }
-    row[other.len()]
+    strsim::levenshtein(&one.to_lowercase(), &other.to_lowercase())
 }
 
 #[cfg(test)]
