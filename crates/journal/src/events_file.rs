@@ -1,3 +1,4 @@
+use crate::sink::end_line;
 use crate::{EntryId, Header, Recorder};
 
 /// The bytes of the events file that [`Recorder::file`] would have written, from the entries in memory; the file is not
@@ -20,7 +21,7 @@ pub fn events_file(header: &Header, recorder: &Recorder) -> Vec<u8> {
         file.extend_from_slice(&lines);
         last = upto;
     }
-    file.extend_from_slice(format!("{{\"end\":{}}}\n", last.0).as_bytes());
+    file.extend_from_slice(format!("{}\n", end_line(last)).as_bytes());
     file
 }
 

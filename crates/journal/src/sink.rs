@@ -37,6 +37,11 @@ fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// The last line of an events file, which marks it as complete.
+pub(crate) fn end_line(last: EntryId) -> serde_json::Value {
+    serde_json::json!({"end": last})
+}
+
 impl Sink {
     pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
         let failed = |source| Error::Io { path: path.display().to_string(), source };
@@ -78,7 +83,7 @@ impl Sink {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        self.line(&serde_json::json!({"end": self.last}))?;
+        self.line(&end_line(self.last))?;
         match self.out {
             Out::Plain(mut out) => out.flush(),
             Out::Gzip(out) => out.finish()?.flush(),
