@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use coracle_cluster::{Cluster, User};
+use coracle_cluster::Cluster;
 use coracle_console::{Completion, Console, Input, Output};
 use serde::Deserialize;
 use serde_json::json;
@@ -9,7 +9,6 @@ use crate::answer::LabAnswer;
 use crate::clusters::Clusters;
 use crate::error::LabError;
 use crate::message::Message;
-use crate::request::{ADMIN, ADMINS};
 
 /// A line, and what it can read.
 #[derive(Deserialize)]
@@ -58,7 +57,7 @@ pub(crate) fn complete(clusters: &mut Clusters, message: Message) -> Result<LabA
 
 /// A console of an administrator.
 fn console(cluster: &Cluster) -> Console {
-    Console::new(&cluster.client_as(User::new(ADMIN, [ADMINS])), &cluster.ambient().clock)
+    Console::new(&cluster.api_client(), &cluster.ambient().clock)
 }
 
 /// How many bytes the characters take that lie completely before a place in UTF-16.

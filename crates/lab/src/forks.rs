@@ -66,8 +66,10 @@ pub(crate) fn fork(clusters: &mut Clusters, message: Message) -> Result<LabAnswe
 /// The state of a cluster now, or with the objects of a revision.
 fn state_of(cluster: &LabCluster, revision: Option<i64>) -> Result<StartState, LabError> {
     let own = cluster.cluster();
-    let kept = own.keep_store()?;
-    let kept = revision.map_or_else(|| Ok(kept.clone()), |revision| kept.at(revision))?;
+    let mut kept = own.keep_store()?;
+    if let Some(revision) = revision {
+        kept = kept.at(revision)?;
+    }
     // The store first, then the nodes: a node's state is then never older than the API's view of it.
     Ok(StartState { store: kept.after(0), nodes: own.kubelet().save(), at: cluster.now() })
 }

@@ -17,8 +17,8 @@ use crate::message::{Message, duration};
 /// How long an answer may take in the time of the cluster, if the message does not say it. A watch ends then.
 const WITHIN: Duration = Duration::from_secs(30);
 /// The user of requests without one.
-pub(crate) const ADMIN: &str = "kubernetes-admin";
-pub(crate) const ADMINS: &str = "system:masters";
+const ADMIN: &str = "kubernetes-admin";
+const ADMINS: &str = "system:masters";
 
 /// A request to the API.
 #[derive(Deserialize)]

@@ -12,7 +12,7 @@ export function Ended({ lab }) {
     ${during ? html`<h3>It did not finish</h3><pre><bdi>${short(described(during), 2000)}</bdi></pre>` : ""}
     ${printed?.length ? html`<h3>It printed</h3><pre><bdi>${short(printed.join("\n"), 4000)}</bdi></pre>` : ""}
     ${last.length ? html`<h3>The last actions</h3><ol>${last.map(([one, times]) => html`<li><code><bdi>${short(described(one), 300)}</bdi></code>${times > 1 ? ` ${times} times` : ""}</li>`)}</ol>` : ""}
-    <div class="bar"><button class="main" onClick=${lab.anew}>start again</button>
+    <div class="bar"><button class="main" onClick=${lab.restart}>start again</button>
       ${done.length > 1 ? html`<button title="Starts the cluster again, and repeats all actions but the last one" onClick=${lab.again}>repeat all but the last action</button>` : ""}</div>
   </section>`;
 }

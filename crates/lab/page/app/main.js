@@ -72,8 +72,8 @@ function begin() {
       session.begin();
       return lab.open({ ...wanted, did: kept });
     },
-    /** Starts the lab anew, at its first page. */
-    anew: async () => {
+    /** Starts the lab again, at its first page. */
+    restart: async () => {
       session.begin();
       Object.assign(lab, { problem: null, page: null });
       await lab.home();

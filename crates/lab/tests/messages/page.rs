@@ -45,8 +45,8 @@ fn everything_that_is_built_in_is_listed() {
 
 #[test]
 fn a_lesson_is_the_data_of_its_page() {
-    let (told, payload) = answer(&mut opened(7), &json!({"do": "lesson", "name": "a-pod-is-deleted"}));
-    assert_eq!(told["result"]["number"], 1);
+    let (answered, payload) = answer(&mut opened(7), &json!({"do": "lesson", "name": "a-pod-is-deleted"}));
+    assert_eq!(answered["result"]["number"], 1);
     let data: Value = serde_json::from_slice(&payload).unwrap();
     assert_eq!(data["lesson"]["name"], "a-pod-is-deleted");
     for run in [&data, &data["contrast"]] {

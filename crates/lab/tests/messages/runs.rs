@@ -26,8 +26,12 @@ fn native(name: &str, seed: u64) -> Vec<u8> {
 #[test]
 fn a_run_has_the_events_file_of_the_program() {
     for name in ["delete-a-pod", "lost-answer"] {
-        let (told, payload) = answer(&mut Lab::default(), &json!({"do": "run", "name": name, "seed": 7}));
-        assert_eq!((&told["result"]["passed"], &told["result"]["seed"]), (&json!(true), &json!(7)), "{told}");
+        let (answered, payload) = answer(&mut Lab::default(), &json!({"do": "run", "name": name, "seed": 7}));
+        assert_eq!(
+            (&answered["result"]["passed"], &answered["result"]["seed"]),
+            (&json!(true), &json!(7)),
+            "{answered}"
+        );
         assert!(payload == native(name, 7), "{name}");
     }
 }
@@ -36,9 +40,9 @@ fn a_run_has_the_events_file_of_the_program() {
 fn a_run_that_fails_says_what_was_expected() {
     let text = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n  cluster: {nodes: 0}\n  \
                 steps: [{name: a pod, try: [{assert: {cel: pods.size() == 1, timeout: 5s}}]}]\n";
-    let told = result(&mut Lab::default(), &json!({"do": "run", "scenario": text}));
-    assert_eq!((&told["passed"], &told["summary"]["outcome"]), (&json!(false), &json!("not-in-time")));
-    assert!(told["summary"]["failure"].is_object(), "{told}");
+    let answered = result(&mut Lab::default(), &json!({"do": "run", "scenario": text}));
+    assert_eq!((&answered["passed"], &answered["summary"]["outcome"]), (&json!(false), &json!("not-in-time")));
+    assert!(answered["summary"]["failure"].is_object(), "{answered}");
 }
 
 #[test]
@@ -49,26 +53,26 @@ fn what_if_compares_a_run_with_the_same_run_and_a_step() {
     let begun = log.lines().position(|line| line.contains("\"step.start\"")).unwrap();
     let step = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: more}}}";
     let run = json!({"name": "delete-a-pod", "seed": 7});
-    let (told, payload) = answer(&mut lab, &json!({"do": "whatIf", "run": run, "at": begun, "step": step}));
-    assert!(told["result"]["same"].as_u64().unwrap() >= begun as u64, "{told}");
+    let (answered, payload) = answer(&mut lab, &json!({"do": "whatIf", "run": run, "at": begun, "step": step}));
+    assert!(answered["result"]["same"].as_u64().unwrap() >= begun as u64, "{answered}");
     let data: Value = serde_json::from_slice(&payload).unwrap();
     assert!(data["was"]["entries"].is_array() && data["entries"].is_array());
-    let (told, _) = answer(&mut lab, &json!({"do": "whatIf", "run": run, "at": 10_000_000, "step": step}));
-    assert!(told["error"]["message"].as_str().unwrap().contains("the run has no event #10000000"), "{told}");
+    let (answered, _) = answer(&mut lab, &json!({"do": "whatIf", "run": run, "at": 10_000_000, "step": step}));
+    assert!(answered["error"]["message"].as_str().unwrap().contains("the run has no event #10000000"), "{answered}");
 }
 
 #[test]
 fn a_run_has_the_data_of_its_page_if_it_is_wanted() {
     let mut lab = Lab::default();
     let (_, log) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7}));
-    let (told, payload) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7, "page": true}));
+    let (answered, payload) = answer(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "seed": 7, "page": true}));
     let page: Value = serde_json::from_slice(&payload).unwrap();
     let log = String::from_utf8(log).unwrap();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let ids: Vec<Value> = lines.filter_map(|line| line.get("i").cloned()).collect();
     let rows = page["entries"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>(), ids);
-    assert_eq!(page["summary"], told["result"]["summary"]);
+    assert_eq!(page["summary"], answered["result"]["summary"]);
     let error = crate::support::error(&mut lab, &json!({"do": "run", "name": "delete-a-pod", "pages": true}));
     assert!(error["message"].as_str().unwrap().starts_with("run: unknown field `pages`"), "{error}");
 }
